@@ -1,0 +1,1 @@
+"""Fair online learning to rank."""

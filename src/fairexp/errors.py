@@ -1,0 +1,67 @@
+"""Every exception and warning that fairexp raises, each with its remedy.
+
+All derive from `FairexpError`, so that a caller can catch everything of ours in one clause. A message says what
+was given, what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class FairexpError(Exception):
+    """Something that fairexp refuses to do; the ranker and its ledger are as they were before the call."""
+
+
+class ArgumentError(FairexpError, ValueError):
+    """An argument does not make sense; `argument` names it.
+
+    >>> str(ArgumentError("tolerance", -1, "a number of at least 0"))
+    'tolerance: expected a number of at least 0, got -1'
+    """
+
+    def __init__(self, argument: str, given: object, expected: str, remedy: str = "") -> None:
+        self.argument = argument
+        self.given = given
+        self.expected = expected
+        self.remedy = remedy
+        message = f"{argument}: expected {expected}, got {given}"
+        super().__init__(f"{message}. {remedy}" if remedy else message)
+
+
+class ForeignRankingError(FairexpError, ValueError):
+    """Feedback came for a ranking that this ranker did not show."""
+
+
+class StateError(FairexpError, ValueError):
+    """A saved state does not fit the ranker that is to be restored from it."""
+
+
+class CannotScoreError(FairexpError):
+    """This ranker has no opinion on documents it was not told about (an oracle, for one)."""
+
+
+class DataError(FairexpError, ValueError):
+    """A file cannot be read as ranking data; `path` and, where known, `line` (from 1) say where.
+
+    >>> str(DataError("train.txt", "no query id", line=3))
+    'train.txt, line 3: no query id'
+    """
+
+    def __init__(self, path: str | Path, problem: str, *, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        where = self.path if line is None else f"{self.path}, line {line}"
+        super().__init__(f"{where}: {problem}")
+
+
+class RunExistsError(FairexpError):
+    """A folder that already holds a run would have been overwritten."""
+
+
+class MissingExtraError(FairexpError, ImportError):
+    """An optional part of fairexp was used without its extra being installed."""
+
+
+class ToleranceWarning(UserWarning):
+    """The tolerance lies below what the exposure curve lets any sequence of templates reach."""

@@ -1,0 +1,49 @@
+"""The one source of randomness of a ranker or a user: a counter-based generator, saved as plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import State
+from fairexp.errors import ArgumentError
+
+Seed = int | np.random.SeedSequence | None
+
+
+def make_rng(seed: Seed) -> np.random.Generator:
+    """A Philox generator: its state is a handful of integers, and streams of different seeds are independent."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer | np.random.SeedSequence | None):
+        raise ArgumentError("seed", repr(seed), "a whole number, a numpy SeedSequence, or None")
+    if isinstance(seed, int | np.integer) and seed < 0:
+        raise ArgumentError("seed", seed, "a whole number of at least 0")
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def rng_state(rng: np.random.Generator) -> State:
+    """The generator's state as arrays."""
+    state: Any = rng.bit_generator.state
+    scalars = [state["buffer_pos"], state["has_uint32"], state["uinteger"]]
+    return {
+        "counter": state["state"]["counter"].copy(),
+        "key": state["state"]["key"].copy(),
+        "buffer": state["buffer"].copy(),
+        "scalars": np.array(scalars, dtype=np.uint64),
+    }
+
+
+def restore_rng(rng: np.random.Generator, arrays: State) -> None:
+    """Set the generator to a state that `rng_state` returned."""
+    position, has_uint32, uinteger = (int(x) for x in arrays["scalars"])
+    rng.bit_generator.state = {
+        "bit_generator": "Philox",
+        "state": {
+            "counter": np.asarray(arrays["counter"], dtype=np.uint64),
+            "key": np.asarray(arrays["key"], dtype=np.uint64),
+        },
+        "buffer": np.asarray(arrays["buffer"], dtype=np.uint64),
+        "buffer_pos": position,
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }

@@ -1,0 +1,159 @@
+"""The contract of every ranker. A new one writes three or four short hooks; the bookkeeping is here."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairexp.errors import ArgumentError, ForeignRankingError, StateError
+from fairexp.randomness import Seed, make_rng, restore_rng, rng_state
+from fairexp.types import Belief, Bools, Floats, Ints, Query, Ranking, State
+from fairexp.validation import as_clicks, as_features, check_count
+
+
+class Ranker(ABC):
+    """Ranks queries and learns from clicks.
+
+    Subclasses write `_rank`, `_update`, `_score` and, for what they learn, `_state` and `_restore`. The public
+    methods check their input first, so that a refused call changes nothing.
+    """
+
+    scores_unseen: ClassVar[bool] = True
+    """Whether `score` works on documents outside the stream that the ranker serves."""
+
+    def __init__(self, n_features: int, *, length: int = 10, seed: Seed = None) -> None:
+        self.n_features = check_count("n_features", n_features)
+        self.length = check_count("length", length)
+        self.n_ranked = 0
+        self._identity = secrets.randbits(63)
+        self._rng = make_rng(seed)
+
+    def rank(self, query: Query) -> Ranking:
+        """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure."""
+        self._check_query(query)
+        ranking = self._rank(query, self._rng)
+        self.n_ranked += 1
+        return ranking
+
+    def update(self, ranking: Ranking, clicks: ArrayLike) -> None:
+        """Learn from `clicks`, one bool per shown position. May come late, out of order, or never."""
+        self._check_ours(ranking)
+        self._update(ranking, as_clicks(clicks, len(ranking)))
+
+    def score(self, features: ArrayLike) -> Floats:
+        """Estimated relevance (n,) of documents with these `features` (n, d): pure exploitation."""
+        return self._score(as_features(features, n_features=self.n_features))
+
+    def state(self) -> State:
+        """Everything that `restore` needs to continue bit for bit: arrays only, safe to save without pickle."""
+        own: State = {
+            "ranker": np.array(type(self).__name__),
+            "identity": np.array(self._identity, dtype=np.int64),
+            "n_features": np.array(self.n_features, dtype=np.int64),
+            "n_ranked": np.array(self.n_ranked, dtype=np.int64),
+        }
+        own.update({f"rng.{key}": value for key, value in rng_state(self._rng).items()})
+        own.update(self._state())
+        return own
+
+    def restore(self, arrays: State) -> Self:
+        """Continue from a `state()` of a ranker of the same class and shapes; otherwise change nothing."""
+        own = self._checked_state(arrays)
+        self._restore(own)
+        self._identity = int(own["identity"])
+        self.n_ranked = int(own["n_ranked"])
+        restore_rng(self._rng, {key[4:]: value for key, value in own.items() if key.startswith("rng.")})
+        return self
+
+    @abstractmethod
+    def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
+        """Return `self._show(query, order, ...)`; all randomness comes from `rng`."""
+
+    @abstractmethod
+    def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        """Learn from checked clicks; deterministic."""
+
+    @abstractmethod
+    def _score(self, features: Floats) -> Floats:
+        """Scores of checked features."""
+
+    def _state(self) -> State:
+        return {}
+
+    def _restore(self, arrays: State) -> None:
+        """Take over the arrays of `_state`; their names and shapes have been checked."""
+
+    def _show(self, query: Query, shown: Ints, scores: Floats, **extra: Any) -> Ranking:
+        """The `Ranking` that shows documents `shown` of `query`, given the `scores` (n,) of all candidates."""
+        return Ranking(
+            shown=shown,
+            features=query.features[shown],
+            scores=scores[shown],
+            groups=None if query.groups is None else query.groups[shown],
+            query_id=query.query_id,
+            ranker=self._identity,
+            number=self.n_ranked,
+            **extra,
+        )
+
+    def _check_query(self, query: Query) -> None:
+        if not isinstance(query, Query):
+            raise ArgumentError("query", type(query).__name__, "a fairexp.Query")
+        if query.features.shape[1] != self.n_features:
+            raise ArgumentError(
+                "query.features",
+                f"{query.features.shape[1]} columns",
+                f"{self.n_features} columns",
+                "The ranker was built with n_features.",
+            )
+
+    def _check_ours(self, ranking: Ranking) -> None:
+        if not isinstance(ranking, Ranking):
+            raise ArgumentError("ranking", type(ranking).__name__, "the fairexp.Ranking that rank() returned")
+        if ranking.ranker != self._identity or not 0 <= ranking.number < self.n_ranked:
+            raise ForeignRankingError(
+                f"ranking: number {ranking.number} was not shown by this {type(self).__name__}, which has shown "
+                f"{self.n_ranked}. Pass a ranking to update() of the ranker (or its restored copy) that made it."
+            )
+
+    def _checked_state(self, arrays: State) -> State:
+        expected = self.state()
+        missing = sorted(expected.keys() - arrays.keys())
+        if missing:
+            raise StateError(f"state: {', '.join(missing)} missing; expected a state() of {type(self).__name__}")
+        own = {key: np.asarray(arrays[key]) for key in expected}
+        for key in ("ranker", "n_features"):
+            if own[key] != expected[key]:
+                raise StateError(f"state: {key} is {own[key]}, expected {expected[key]}")
+        for key, value in own.items():
+            if not self._fits(key, value, expected[key]):
+                raise StateError(
+                    f"state: {key} has shape {value.shape} and dtype {value.dtype}, expected "
+                    f"{expected[key].shape} and {expected[key].dtype}"
+                )
+        return own
+
+    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+        """Whether a saved array may take the place of `expected`; the first axis of a history may differ."""
+        return value.shape == expected.shape and value.dtype.kind == expected.dtype.kind
+
+
+class Explorer(Ranker):
+    """A ranker whose exploration is explicit: it offers `believe`, so `FairExp` can be put around it."""
+
+    @abstractmethod
+    def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
+        """Scores, certain orders, blocks, and one exploration draw (from `rng`, or from the ranker's own)."""
+
+    def _memory(self, shown: Ints, rng: np.random.Generator) -> dict[str, NDArray[np.generic]]:
+        """What learning must remember of a ranking beyond the shown features."""
+        return {}
+
+    def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
+        belief = self.believe(query, rng)
+        shown = belief.draw[: self.length]
+        return self._show(query, shown, belief.scores, belief=belief, memory=self._memory(shown, rng))

@@ -1,0 +1,95 @@
+"""The records that pass between the parts: `Query`, `Belief` and `Ranking`.
+
+A query goes in, a ranker forms a belief about its candidates, and a ranking comes out. The ranking carries all
+that learning from its clicks will need, so feedback can come hours later and in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.errors import ArgumentError
+from fairexp.validation import as_features, as_groups
+
+__all__ = ["Belief", "Bools", "Floats", "Ints", "Query", "Ranking", "State"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """One request: its candidates' features (n, d) and, where known, their groups (n,) as integers 0..G-1.
+
+    >>> Query(features=[[0.0, 1.0], [2.0, 3.0]], groups=[0, 1]).n_candidates
+    2
+    """
+
+    features: Floats
+    groups: Ints | None = None
+    query_id: str | int | None = None
+
+    def __post_init__(self) -> None:
+        features = as_features(self.features)
+        if features.shape[0] == 0:
+            raise ArgumentError("features", "no rows", "at least one candidate")
+        object.__setattr__(self, "features", features)
+        if self.groups is not None:
+            object.__setattr__(self, "groups", as_groups(self.groups, n=features.shape[0]))
+
+    @property
+    def n_candidates(self) -> int:
+        return int(self.features.shape[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """What a ranker holds true about one query's candidates, and how it would explore the rest.
+
+    - `scores` (n,): estimated relevance, higher is better.
+    - `draw` (n,): one exploration draw, document indices from the best down.
+    - `block` (n,): the block of each document, 0 for the best; no certain order separates a block.
+    - `certain_order` (n, n): `[i, j]` says that i surely belongs above j.
+    """
+
+    scores: Floats
+    draw: Ints
+    block: Ints
+    certain_order: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """What was shown, and what must be remembered to learn from its clicks.
+
+    `shown` (m,) are indices into the query's candidates from the top position down; `features` (m, d), `groups`
+    (m,) and `scores` (m,) are theirs. `memory` is the ranker's own. `ranker` and `number` say who showed it and as
+    which of its rankings.
+
+    A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
+    `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`).
+    """
+
+    shown: Ints
+    features: Floats
+    scores: Floats
+    ranker: int
+    number: int
+    groups: Ints | None = None
+    query_id: str | int | None = None
+    memory: Mapping[str, NDArray[np.generic]] = field(default_factory=dict, repr=False)
+    belief: Belief | None = field(default=None, repr=False)
+    exposure: Floats | None = None
+    unfairness: float | Floats | None = None
+    added_regret: int = 0
+    qualified: bool | None = None
+
+    @property
+    def template(self) -> Ints | None:
+        """The group at each shown position (m,); None where the query had no groups."""
+        return self.groups
+
+    def __len__(self) -> int:
+        return len(self.shown)

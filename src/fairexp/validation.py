@@ -1,0 +1,87 @@
+"""Checks on what callers pass in. Each returns the value in its proper form or raises an `ArgumentError`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairexp.arrays import Bools, Floats, Ints
+from fairexp.errors import ArgumentError
+
+MAX_FEATURE = 1e100
+"""Larger magnitudes overflow when squared; they are refused like infinities."""
+
+
+def as_features(features: ArrayLike, *, name: str = "features", n_features: int | None = None) -> Floats:
+    """`features` as a C-ordered (n, d) float64 array, or an `ArgumentError` that names `name`."""
+    given = np.asarray(features)
+    if given.dtype.kind not in "fiub":
+        raise ArgumentError(name, f"dtype {given.dtype}", "numbers", "Convert text and missing values first.")
+    if given.ndim != 2:
+        raise ArgumentError(name, f"shape {given.shape}", "a matrix with one row per candidate")
+    if n_features is not None and given.shape[1] != n_features:
+        raise ArgumentError(
+            name,
+            f"{given.shape[1]} columns",
+            f"{n_features} columns",
+            "The ranker was built with n_features.",
+        )
+    matrix = np.ascontiguousarray(given, dtype=np.float64)
+    if matrix.size and not np.abs(matrix).max() <= MAX_FEATURE:
+        row, column = np.argwhere(~(np.abs(matrix) <= MAX_FEATURE))[0]
+        raise ArgumentError(
+            name,
+            f"{matrix[row, column]} at row {row}, column {column}",
+            f"finite numbers of magnitude at most {MAX_FEATURE:g}",
+            "Impute or drop such values.",
+        )
+    return matrix
+
+
+def as_groups(groups: ArrayLike, *, n: int, name: str = "groups") -> Ints:
+    """`groups` as an (n,) int64 array of group numbers from 0, or an `ArgumentError`."""
+    given = np.asarray(groups)
+    if given.dtype.kind not in "iub":
+        raise ArgumentError(name, f"dtype {given.dtype}", "integers 0, 1, ..., one per candidate")
+    if given.shape != (n,):
+        raise ArgumentError(name, f"shape {given.shape}", f"shape ({n},), one group per candidate")
+    if given.size and given.min() < 0:
+        raise ArgumentError(name, int(given.min()), "group numbers of at least 0")
+    return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def as_clicks(clicks: ArrayLike, length: int) -> Bools:
+    """`clicks` as a (length,) bool array, or an `ArgumentError`."""
+    given = np.asarray(clicks)
+    if given.shape != (length,):
+        raise ArgumentError("clicks", f"shape {given.shape}", f"shape ({length},), one per shown position")
+    if given.dtype.kind != "b" and not (given.dtype.kind in "iuf" and np.isin(given, (0, 1)).all()):
+        raise ArgumentError("clicks", f"{given!r}", "booleans (or zeros and ones)")
+    return given.astype(np.bool_)
+
+
+def check_count(name: str, value: int) -> int:
+    """`value` as an int of at least 1, or an `ArgumentError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError(name, repr(value), "a whole number of at least 1")
+    return int(value)
+
+
+def check_number(name: str, value: float, *, above: float = -np.inf, at_least: float = -np.inf) -> float:
+    """`value` as a finite float above `above` and at least `at_least`, or an `ArgumentError`."""
+    wanted = "a finite number"
+    if above > -np.inf:
+        wanted += f" above {above:g}"
+    if at_least > -np.inf:
+        wanted += f" of at least {at_least:g}"
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not np.isfinite(value) or value <= above or value < at_least:
+        raise ArgumentError(name, repr(value), wanted)
+    return float(value)
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """`value` if it is one of `choices`, or an `ArgumentError`."""
+    if value not in choices:
+        raise ArgumentError(name, repr(value), "one of " + ", ".join(map(repr, choices)))
+    return value
