@@ -1,0 +1,26 @@
+"""Ranking data: files, published collections, synthetic worlds, and provider groups."""
+
+from fairexp.data.catalog import COLLECTIONS, Collection, collection, load
+from fairexp.data.dataset import Dataset
+from fairexp.data.describe import GroupSummary, describe, group_shares, group_table
+from fairexp.data.groups import GroupRule
+from fairexp.data.letor import read_letor
+from fairexp.data.sources import open_data
+from fairexp.data.synthetic import WORLDS, world
+
+__all__ = [
+    "COLLECTIONS",
+    "WORLDS",
+    "Collection",
+    "Dataset",
+    "GroupRule",
+    "GroupSummary",
+    "collection",
+    "describe",
+    "group_shares",
+    "group_table",
+    "load",
+    "open_data",
+    "read_letor",
+    "world",
+]

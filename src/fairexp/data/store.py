@@ -1,0 +1,103 @@
+"""Where parsed blocks go: files of a folder, or memory. Both grow by appending and end as one array each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float32]
+
+
+class Store(Protocol):
+    """Named float32 sequences that grow by appending."""
+
+    def append(self, name: str, block: Values) -> None: ...
+    def rename(self, old: str, new: str) -> None: ...
+    def drop(self, name: str) -> None: ...
+    def read(self, name: str, start: int, stop: int) -> Values:
+        """A writable copy of the values start:stop."""
+        ...
+
+    def whole(self, name: str) -> Values:
+        """All values as one flat array; nothing may be appended afterwards."""
+        ...
+
+
+class MemoryStore:
+    """Keeps the blocks in lists; joining them frees each as it is copied, so the peak is one matrix and a block."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, list[Values]] = {}
+
+    def append(self, name: str, block: Values) -> None:
+        self._blocks.setdefault(name, []).append(block.ravel().copy())
+
+    def rename(self, old: str, new: str) -> None:
+        self._blocks[new] = self._blocks.pop(old, [])
+
+    def drop(self, name: str) -> None:
+        self._blocks.pop(name, None)
+
+    def read(self, name: str, start: int, stop: int) -> Values:
+        return self.whole(name)[start:stop].copy()
+
+    def whole(self, name: str) -> Values:
+        blocks = self._blocks.setdefault(name, [])
+        if len(blocks) != 1:
+            joined = np.empty(sum(map(len, blocks)), dtype=np.float32)
+            filled = 0
+            blocks.reverse()
+            while blocks:
+                block = blocks.pop()
+                joined[filled : filled + len(block)] = block
+                filled += len(block)
+            blocks.append(joined)
+        return blocks[0]
+
+
+class FolderStore:
+    """Appends to files `<name>.f32` of a folder, so that memory holds a block at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files: dict[str, BinaryIO] = {}
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.f32"
+
+    def append(self, name: str, block: Values) -> None:
+        if name not in self._files:
+            self._files[name] = self.path(name).open("w+b")
+        self._files[name].write(np.ascontiguousarray(block).data)
+
+    def rename(self, old: str, new: str) -> None:
+        if old in self._files:
+            self.path(old).rename(self.path(new))
+            self._files[new] = self._files.pop(old)
+
+    def drop(self, name: str) -> None:
+        if name in self._files:
+            self._files.pop(name).close()
+            self.path(name).unlink()
+
+    def read(self, name: str, start: int, stop: int) -> Values:
+        file = self._files[name]
+        file.flush()
+        with self.path(name).open("rb") as reader:
+            reader.seek(4 * start)
+            return np.fromfile(reader, dtype=np.float32, count=stop - start)
+
+    def whole(self, name: str) -> Values:
+        if name not in self._files:
+            return np.empty(0, dtype=np.float32)
+        self._files[name].flush()
+        return np.memmap(self.path(name), dtype=np.float32, mode="r")
+
+    def close(self) -> None:
+        """Close every file; the folder is then ready to be moved."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()

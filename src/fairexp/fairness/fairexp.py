@@ -1,0 +1,172 @@
+"""FairExp: exposure kept fair at every round, around a host ranker that goes on learning."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairexp.arrays import Bools, Floats, State
+from fairexp.errors import ArgumentError, StateError, ToleranceWarning
+from fairexp.fairness.exposure import exposure_curve, tolerance_grid
+from fairexp.fairness.ledger import Ledger, shares_from
+from fairexp.fairness.templates import SCOPES, TIES, check_tolerance, find_template
+from fairexp.randomness import Seed, make_rng
+from fairexp.rankers.base import Explorer, Ranker
+from fairexp.types import Query, Ranking
+from fairexp.validation import check_choice
+
+
+class FairExp(Ranker):
+    """Shows, among the rankings that keep exposure fair, the one that least contradicts what the host is sure of.
+
+    `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
+    `tolerance`, unless no ranking of that query's candidates allows it; such a round is not `qualified`, and shows
+    the least unfair ranking. `beta` is how much exposure group 0 is owed for each unit of group 1; `shares` says the
+    same for any number of groups. `exposure` is the attention by position.
+
+    >>> from fairexp import FairExp, PairRank, Query
+    >>> ranker = FairExp(PairRank(n_features=2, length=3), tolerance=0.2, beta=1.0, seed=7)
+    >>> query = Query(features=np.eye(4)[:, :2], groups=[0, 0, 1, 1])
+    >>> ranking = ranker.rank(query)
+    >>> sorted(ranking.template), ranking.qualified, round(abs(ranker.ledger.unfairness), 3)
+    ([np.int64(0), np.int64(1), np.int64(1)], True, 0.167)
+    >>> ranker.update(ranking, clicks=[False, True, False])
+
+    Y. Jia and H. Wang, Calibrating Explore-Exploit Trade-off for Fair Online Learning to Rank, 2021.
+    """
+
+    host: Explorer
+
+    def __init__(
+        self,
+        host: Explorer,
+        *,
+        tolerance: float,
+        beta: float | None = None,
+        shares: ArrayLike | None = None,
+        exposure: str | ArrayLike = "reciprocal",
+        ties: str = "draw",
+        scope: str = "full",
+        seed: Seed = None,
+    ) -> None:
+        if not isinstance(host, Explorer):
+            raise ArgumentError(
+                "host", type(host).__name__, "a ranker with an explicit belief", "Its class must derive from Explorer."
+            )
+        super().__init__(host.n_features, length=host.length, seed=seed)
+        if seed is None:
+            self._rng = host._rng
+        self.host = host
+        self.tolerance = check_tolerance(tolerance)
+        self.ledger = Ledger(shares_from(beta, shares))
+        self.exposure = exposure_curve(exposure, self.length)
+        self.ties = check_choice("ties", ties, TIES)
+        self.scope = check_choice("scope", scope, SCOPES)
+        self._warn_of_coarse_grid()
+
+    def update(self, ranking: Ranking, clicks: ArrayLike, *, measured: ArrayLike | None = None) -> None:
+        """Learn from `clicks`; `measured` (m,) exposure by shown position replaces what was projected for it."""
+        self._check_ours(ranking)
+        amounts = None if measured is None else _as_measured(measured, len(ranking))
+        super().update(ranking, clicks)
+        if amounts is not None:
+            assert ranking.groups is not None and ranking.exposure is not None
+            self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=amounts)
+
+    def _check_query(self, query: Query) -> None:
+        super()._check_query(query)
+        if query.groups is None:
+            raise ArgumentError("query.groups", "None", "a group for each candidate", "Fairness is between groups.")
+        if query.groups.max() >= self.ledger.n_groups:
+            raise ArgumentError(
+                "query.groups",
+                int(query.groups.max()),
+                f"group numbers below {self.ledger.n_groups}",
+                "Pass `shares` with one entry per group.",
+            )
+
+    def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
+        assert query.groups is not None
+        belief = self.host.believe(query, rng)
+        exposure = self.exposure[: query.n_candidates]
+        best = find_template(
+            belief.draw,
+            query.groups,
+            belief.certain_order,
+            exposure=exposure,
+            spent=self.ledger.exposure,
+            shares=self.ledger.shares,
+            tolerance=self.tolerance,
+            displayed_only=self.scope == "displayed",
+            fairest=self.ties == "fairest",
+        )
+        ranking = self._show(
+            query,
+            best.shown,
+            belief.scores,
+            belief=belief,
+            memory=self.host._memory(best.shown, rng),
+            exposure=exposure,
+            unfairness=best.unfairness,
+            added_regret=best.added_regret,
+            qualified=best.qualified,
+        )
+        self.ledger.charge(best.template, exposure)
+        return ranking
+
+    def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        self.host._update(ranking, clicks)
+
+    def _score(self, features: Floats) -> Floats:
+        return self.host._score(features)
+
+    @property
+    def scores_unseen(self) -> bool:  # type: ignore[override]
+        return self.host.scores_unseen
+
+    def _state(self) -> State:
+        own: State = {"exposure": self.ledger.exposure.copy()}
+        own.update({f"host.{key}": value for key, value in self.host.state().items()})
+        return own
+
+    def _checked_state(self, arrays: State) -> State:
+        own = super()._checked_state(arrays)
+        if not np.isfinite(own["exposure"]).all():
+            raise StateError(f"state: exposure is {own['exposure']}, expected finite numbers")
+        return own
+
+    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+        if key.startswith("host."):
+            return self.host._fits(key[5:], value, expected)
+        return super()._fits(key, value, expected)
+
+    def _restore(self, arrays: State) -> None:
+        self.host.restore({key[5:]: value for key, value in arrays.items() if key.startswith("host.")})
+        self.ledger.exposure = np.array(arrays["exposure"], dtype=np.float64)
+
+    def _warn_of_coarse_grid(self) -> None:
+        if self.ledger.n_groups != 2 or not np.isfinite(self.tolerance):
+            return
+        gap = tolerance_grid(self.exposure, self.ledger.shares, self.tolerance)
+        if self.tolerance < gap / 2:
+            warnings.warn(
+                f"tolerance: {self.tolerance:g} is below half the grid of reachable unfairness ({gap / 2:.3g}) for "
+                f"this exposure curve and {self.length} positions. Some rounds will have no qualified ranking "
+                "however many candidates there are; raise the tolerance or use a less flat curve.",
+                ToleranceWarning,
+                stacklevel=3,
+            )
+
+
+def _as_measured(measured: ArrayLike, length: int) -> Floats:
+    amounts = np.asarray(measured)
+    if amounts.shape != (length,) or amounts.dtype.kind not in "fiub":
+        raise ArgumentError(
+            "measured", f"{amounts.dtype} of shape {amounts.shape}", f"{length} numbers, one per shown position"
+        )
+    numbers = amounts.astype(np.float64)
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        raise ArgumentError("measured", repr(measured), "finite numbers of at least 0")
+    return numbers

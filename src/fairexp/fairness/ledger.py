@@ -1,0 +1,83 @@
+"""The account of exposure that each group has received."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairexp.arrays import Floats, Ints
+from fairexp.errors import ArgumentError
+from fairexp.validation import check_number
+
+
+class Ledger:
+    """Cumulative exposure by group, and how far it is from the groups' shares.
+
+    Group g is owed a share w_g of the exposure. The unfairness of a pair is E_g - (w_g / w_h) E_h, so the ratios
+    beta_gh = w_g / w_h are transitive by construction; with two groups it is the paper's signed UF_t.
+
+    >>> ledger = Ledger(shares=(1.0, 1.0))
+    >>> ledger.charge(np.array([0, 1, 0]), np.array([1.0, 0.5, 0.25]))
+    >>> ledger.exposure, ledger.unfairness
+    (array([1.25, 0.5 ]), 0.75)
+    """
+
+    def __init__(self, shares: Sequence[float] | Floats) -> None:
+        self.shares = as_shares(shares)
+        self.exposure: Floats = np.zeros(len(self.shares))
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.shares)
+
+    @property
+    def unfairness(self) -> float | Floats:
+        """The signed gap of groups 0 and 1; with more groups the matrix (G, G) of every pair's."""
+        if self.n_groups == 2:
+            return float(self.exposure[0] - self.shares[0] / self.shares[1] * self.exposure[1])
+        return self.by_pair
+
+    @property
+    def by_pair(self) -> Floats:
+        """`[g, h]` is E_g - (w_g / w_h) E_h, for any number of groups (G, G)."""
+        ratios = self.shares[:, None] / self.shares[None, :]
+        return np.asarray(self.exposure[:, None] - ratios * self.exposure[None, :])
+
+    @property
+    def largest_gap(self) -> float:
+        """The largest magnitude of unfairness over pairs g < h: what the tolerance limits."""
+        return float(np.abs(np.triu(self.by_pair, 1)).max())
+
+    def amounts(self, groups: Ints, exposure: Floats) -> Floats:
+        """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
+        return np.bincount(groups, weights=exposure, minlength=self.n_groups)
+
+    def charge(self, groups: Ints, exposure: Floats) -> None:
+        """Book the exposure (m,) of shown positions to the groups (m,) that hold them."""
+        self.exposure = self.exposure + self.amounts(groups, exposure)
+
+    def replace(self, groups: Ints, *, projected: Floats, measured: Floats) -> None:
+        """Put what was measured in the place of what was projected when the ranking was shown."""
+        self.exposure = self.exposure + (self.amounts(groups, measured) - self.amounts(groups, projected))
+
+
+def as_shares(shares: ArrayLike) -> Floats:
+    """`shares` as a (G,) array of at least two positive numbers, or an `ArgumentError`."""
+    given = np.asarray(shares)
+    if given.ndim != 1 or len(given) < 2 or given.dtype.kind not in "fiu":
+        raise ArgumentError("shares", repr(shares), "at least two numbers, one per group")
+    numbers = given.astype(np.float64)
+    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+        raise ArgumentError("shares", repr(shares), "finite numbers above 0", "A share of 0 would ban the group.")
+    return numbers
+
+
+def shares_from(beta: float | None, shares: ArrayLike | None) -> Floats:
+    """The shares that `beta` (two groups) or `shares` (any number) stand for; equal ones if both are None."""
+    if beta is not None and shares is not None:
+        raise ArgumentError("beta", f"{beta!r} together with shares={shares!r}", "one of the two")
+    if shares is not None:
+        return as_shares(shares)
+    return np.array([1.0 if beta is None else check_number("beta", beta, above=0.0), 1.0])

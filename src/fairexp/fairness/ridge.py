@@ -1,0 +1,70 @@
+"""Ridge regression that takes its rows as they come, at O(m d^2) for m new rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairexp.types import Floats, State
+
+REFRESH_EVERY = 200
+"""Updates of the inverse between two inversions of the exact matrix: rounding errors cannot pile up for longer."""
+
+MAX_LEVERAGE = 1e8
+"""A row this far outside what was seen would cost the updated inverse its digits; the exact one is inverted then."""
+
+
+class OnlineRidge:
+    """Least squares with the penalty `regularization` * ||w||^2: `weights` (d,) after any number of rows.
+
+    >>> model = OnlineRidge(2, regularization=1.0)
+    >>> model.add(np.eye(2), np.array([1.0, 3.0]))
+    >>> model.weights.round(12)
+    array([0.5, 1.5])
+    """
+
+    def __init__(self, n_features: int, *, regularization: float) -> None:
+        self._regularization = regularization
+        self._matrix: Floats = regularization * np.eye(n_features)
+        self._inverse: Floats = np.eye(n_features) / regularization
+        self._moment: Floats = np.zeros(n_features)
+        self._since_refresh = 0
+        self.weights: Floats = np.zeros(n_features)
+
+    def add(self, rows: Floats, targets: Floats) -> None:
+        """Add `rows` (m, d) with their `targets` (m,)."""
+        self._matrix += rows.T @ rows
+        self._moment += targets @ rows
+        self._since_refresh += 1
+        spread = rows @ self._inverse
+        gram = spread @ rows.T
+        leverage = float(gram.diagonal().max(initial=0.0))
+        if self._since_refresh >= REFRESH_EVERY or not leverage <= MAX_LEVERAGE:
+            self._refresh()
+        else:
+            gram.flat[:: len(gram) + 1] += 1.0
+            self._inverse -= spread.T @ np.linalg.solve(gram, spread)
+        self.weights = self._inverse @ self._moment
+
+    def state(self) -> State:
+        """All that `restore` needs, as arrays."""
+        return {
+            "matrix": self._matrix.copy(),
+            "inverse": self._inverse.copy(),
+            "moment": self._moment.copy(),
+            "since_refresh": np.array(self._since_refresh, dtype=np.int64),
+            "weights": self.weights.copy(),
+        }
+
+    def restore(self, arrays: State) -> None:
+        """Continue from the arrays of `state`."""
+        self._matrix = np.array(arrays["matrix"], dtype=np.float64)
+        self._inverse = np.array(arrays["inverse"], dtype=np.float64)
+        self._moment = np.array(arrays["moment"], dtype=np.float64)
+        self._since_refresh = int(arrays["since_refresh"])
+        self.weights = np.array(arrays["weights"], dtype=np.float64)
+
+    def _refresh(self) -> None:
+        """Invert the exact matrix; no eigenvalue lies below the regularization, whatever rounding says."""
+        values, vectors = np.linalg.eigh(self._matrix)
+        self._inverse = (vectors / np.maximum(values, self._regularization)) @ vectors.T
+        self._since_refresh = 0

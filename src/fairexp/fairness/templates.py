@@ -1,0 +1,170 @@
+"""The best fair ranking for one exploration draw: the optimiser on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairexp.arrays import Bools, Floats, Ints
+from fairexp.errors import ArgumentError
+from fairexp.fairness.ledger import as_shares
+from fairexp.kernels.templates import SLACK, build_queues, cheapest, largest_gap, least_unfairness
+from fairexp.validation import as_groups, check_choice
+
+TIES = ("draw", "fairest")
+SCOPES = ("full", "displayed")
+MAX_NODES = 2_000_000
+"""Search effort per ranking; beyond it the best template so far is taken and `exact` is False."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestTemplate:
+    """What `best_template` found.
+
+    `shown` (m,) document indices and `template` (m,) their groups, from the top position down; `added_regret`;
+    `exposure` (G,) by group after the round; `unfairness` after it, signed for two groups and a (G, G) matrix for
+    more; `qualified`: whether the tolerance is met; `exact`: whether the search could prove that nothing is better.
+    """
+
+    shown: Ints
+    template: Ints
+    added_regret: int
+    exposure: Floats
+    unfairness: float | Floats
+    qualified: bool
+    exact: bool
+
+
+def best_template(
+    order: ArrayLike,
+    groups: ArrayLike,
+    certain_order: ArrayLike,
+    *,
+    exposure: ArrayLike,
+    spent: ArrayLike,
+    shares: ArrayLike,
+    tolerance: float,
+    scope: str = "full",
+    ties: str = "draw",
+    rng: np.random.Generator | None = None,
+) -> BestTemplate:
+    """The ranking that keeps every pair of groups within the tolerance at the least added regret.
+
+    `order` (n,) is the exploration draw, document indices from the best down; `groups` (n,); `certain_order` (n, n)
+    says at [i, j] that i surely belongs above j; `exposure` (k,) by position; `spent` (G,) is what each group has
+    been charged so far; `shares` (G,).
+
+    Added regret counts certain orders that the shown list reverses, documents left out included (they stand below
+    all that is shown), beyond those that the draw itself reverses. `scope="displayed"` counts among shown documents
+    only, which makes it free to hide the best one; it is there for comparison.
+
+    If no ranking meets the tolerance, the least unfair ones compete and `qualified` is False. Equals are settled by
+    `ties`: "draw" takes the one closest to the draw from the top down; "fairest" the smallest unfairness after the
+    round, then the draw, or chance where `rng` is given.
+
+    >>> nothing_certain = np.zeros((4, 4), dtype=bool)
+    >>> best = best_template([0, 1, 2, 3], [0, 0, 1, 1], nothing_certain, exposure=[1, 0.5, 0.5],
+    ...                      spent=[0, 0], shares=[1, 1], tolerance=0.1)
+    >>> best.shown, best.template, best.unfairness
+    (array([0, 2, 3]), array([0, 1, 1]), 0.0)
+    """
+    curve, account, owed = _as_curve(exposure), np.asarray(spent, dtype=np.float64), as_shares(shares)
+    documents = _as_order(order)
+    belongs = as_groups(groups, n=len(documents))
+    relation = np.asarray(certain_order)
+    if relation.shape != (len(documents),) * 2 or relation.dtype != np.bool_:
+        given = f"{relation.dtype} of shape {relation.shape}"
+        raise ArgumentError("certain_order", given, f"booleans of shape ({len(documents)}, {len(documents)})")
+    if account.shape != owed.shape or not np.isfinite(account).all():
+        raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
+    if belongs.max() >= len(owed):
+        raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
+    check_tolerance(tolerance)
+    check_choice("scope", scope, SCOPES)
+    check_choice("ties", ties, TIES)
+    return find_template(
+        documents,
+        belongs,
+        relation,
+        exposure=curve[: len(documents)],
+        spent=account,
+        shares=owed,
+        tolerance=float(tolerance),
+        displayed_only=scope == "displayed",
+        fairest=ties == "fairest",
+        rng=rng,
+    )
+
+
+def find_template(
+    order: Ints,
+    groups: Ints,
+    certain_order: Bools,
+    *,
+    exposure: Floats,
+    spent: Floats,
+    shares: Floats,
+    tolerance: float,
+    displayed_only: bool,
+    fairest: bool,
+    rng: np.random.Generator | None = None,
+) -> BestTemplate:
+    """`best_template` without its checks; `exposure` has one entry per position to fill, at most n."""
+    length, n_groups = len(exposure), len(shares)
+    queue, size, place, cost = build_queues(order, groups, certain_order, length, n_groups, displayed_only)
+    if fairest and rng is not None:
+        place = rng.permutation(place.size).reshape(place.shape)
+    found, template, regret, nodes = cheapest(
+        tolerance, spent, shares, exposure, size, place, cost, fairest, MAX_NODES
+    )
+    if not found:
+        least, nodes = least_unfairness(spent, shares, exposure, size, MAX_NODES)
+        _, template, regret, more = cheapest(least, spent, shares, exposure, size, place, cost, fairest, MAX_NODES)
+        nodes = max(nodes, more)
+    seen = np.zeros(n_groups, dtype=np.int64)
+    shown = np.empty(length, dtype=np.int64)
+    for position, group in enumerate(template):
+        shown[position] = queue[group, seen[group]]
+        seen[group] += 1
+    after = spent + np.bincount(template, weights=exposure, minlength=n_groups)
+    ratios = shares[:, None] / shares[None, :]
+    by_pair = after[:, None] - ratios * after[None, :]
+    return BestTemplate(
+        shown=shown,
+        template=template,
+        added_regret=int(regret),
+        exposure=after,
+        unfairness=float(by_pair[0, 1]) if n_groups == 2 else by_pair,
+        qualified=bool(largest_gap(after, shares) <= tolerance + SLACK),
+        exact=nodes <= MAX_NODES,
+    )
+
+
+def check_tolerance(tolerance: float) -> float:
+    """`tolerance` if it is a number of at least 0 (infinity allowed), or an `ArgumentError`."""
+    is_number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
+    if not is_number or not tolerance >= 0:
+        raise ArgumentError("tolerance", repr(tolerance), "a number of at least 0 (infinity for no limit)")
+    return float(tolerance)
+
+
+def _as_curve(exposure: ArrayLike) -> Floats:
+    curve = np.asarray(exposure)
+    if curve.ndim != 1 or len(curve) == 0 or curve.dtype.kind not in "fiu":
+        raise ArgumentError("exposure", repr(exposure), "one number per position")
+    numbers = np.ascontiguousarray(curve, dtype=np.float64)
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        raise ArgumentError("exposure", repr(exposure), "finite numbers of at least 0")
+    return numbers
+
+
+def _as_order(order: ArrayLike) -> Ints:
+    given = np.asarray(order)
+    expected = "a permutation of 0..n-1: every document once, best first"
+    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
+        raise ArgumentError("order", repr(order), expected)
+    if not np.array_equal(np.sort(given), np.arange(len(given))):
+        raise ArgumentError("order", repr(order), expected)
+    return np.ascontiguousarray(given, dtype=np.int64)

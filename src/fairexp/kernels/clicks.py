@@ -1,0 +1,54 @@
+"""Simulated sessions, many at once: who looks where, and what is clicked. Coins come from outside.
+
+Symbols: `click[g]` and `stop[g]` are probabilities for a document of grade g; `coins[s, 0, p]` decides the click and
+`coins[s, 1, p]` the leaving of session s at position p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True)
+def dependent_visits(
+    grades: NDArray[np.int64],
+    click: NDArray[np.float64],
+    stop: NDArray[np.float64],
+    only_after_click: bool,
+    coins: NDArray[np.float64],
+    clicks: NDArray[np.bool_],
+    examined: NDArray[np.bool_],
+) -> None:
+    """Walk each list of `grades` (S, m) from the top; fills `clicks` and `examined` (S, m), given as all False."""
+    n_sessions, length = grades.shape
+    for session in range(n_sessions):
+        for position in range(length):
+            grade = grades[session, position]
+            clicked = coins[session, 0, position] < click[grade]
+            examined[session, position] = True
+            clicks[session, position] = clicked
+            may_leave = clicked or not only_after_click
+            if may_leave and coins[session, 1, position] < stop[grade]:
+                break
+
+
+@njit(cache=True)
+def shuffled_tops(sizes: NDArray[np.int64], coins: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The first m entries (S, m) of a uniform shuffle of range(sizes[s]), from `coins` (S, m); all sizes >= m.
+
+    A Fisher-Yates shuffle that stops after m steps.
+    """
+    n_sessions, length = coins.shape
+    tops = np.empty((n_sessions, length), dtype=np.int64)
+    pool = np.empty(sizes.max(), dtype=np.int64)
+    for session in range(n_sessions):
+        size = sizes[session]
+        for document in range(size):
+            pool[document] = document
+        for position in range(length):
+            pick = position + int(coins[session, position] * (size - position))
+            tops[session, position] = pool[pick]
+            pool[pick] = pool[position]
+    return tops

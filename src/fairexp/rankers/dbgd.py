@@ -1,0 +1,104 @@
+"""Dueling bandit gradient descent: try a random step, keep it if users prefer its results."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fairexp.errors import ArgumentError
+from fairexp.kernels.linear import linear_scores
+from fairexp.randomness import Seed
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.interleaving import (
+    probabilistic,
+    probabilistic_preference,
+    team_draft,
+    team_draft_preference,
+)
+from fairexp.types import Bools, Floats, Query, Ranking, State
+from fairexp.validation import check_choice, check_number
+
+
+class DBGD(Ranker):
+    """A linear ranker that duels with a random neighbour in every round and moves towards it when it loses.
+
+    The neighbour lies `step` away in a direction drawn uniformly from the sphere. The lists of both are
+    interleaved ("team-draft" or "probabilistic"); if the clicks prefer the neighbour, the weights (d,) move by
+    `learning_rate` along that direction, and the rate is multiplied by `decay`.
+
+    Moves do not depend on the features' size, so no feature can make the weights overflow.
+
+    >>> ranker = DBGD(2, length=2, learning_rate=0.5, seed=1)
+    >>> for _ in range(100):
+    ...     ranking = ranker.rank(Query(features=[[0.0, 1.0], [1.0, 0.0]]))
+    ...     ranker.update(ranking, clicks=ranking.shown == 1)
+    >>> scores = ranker.score([[0.0, 1.0], [1.0, 0.0]])
+    >>> bool(scores[1] > scores[0])
+    True
+
+    Yue and Joachims, "Interactively optimizing information retrieval systems as a dueling bandits problem", ICML
+    2009.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        interleaving: Literal["team-draft", "probabilistic"] = "team-draft",
+        step: float = 1.0,
+        learning_rate: float = 0.01,
+        decay: float = 1.0,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(n_features, length=length, seed=seed)
+        self.interleaving = check_choice("interleaving", interleaving, ("team-draft", "probabilistic"))
+        self.step = check_number("step", step, above=0.0)
+        self.learning_rate = check_number("learning_rate", learning_rate, above=0.0)
+        self.decay = check_decay(decay)
+        self.weights: Floats = np.zeros(self.n_features)
+        self._rate = self.learning_rate
+
+    def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
+        direction = unit_vector(self.n_features, rng)
+        scores = linear_scores(query.features, self.weights)
+        rival_scores = linear_scores(query.features, self.weights + self.step * direction)
+        interleave = team_draft if self.interleaving == "team-draft" else probabilistic
+        shown, credit = interleave(scores, rival_scores, length=self.length, rng=rng)
+        return self._show(query, shown, scores, memory={"direction": direction, "credit": credit})
+
+    def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        prefer = team_draft_preference if self.interleaving == "team-draft" else probabilistic_preference
+        credit = np.asarray(ranking.memory["credit"], dtype=np.float64)
+        if prefer(credit, clicks) > 0.0:
+            direction = np.asarray(ranking.memory["direction"], dtype=np.float64)
+            self.weights = self.weights + self._rate * direction
+            self._rate *= self.decay
+
+    def _score(self, features: Floats) -> Floats:
+        scores: Floats = linear_scores(features, self.weights)
+        return scores
+
+    def _state(self) -> State:
+        return {"weights": self.weights.copy(), "rate": np.array(self._rate)}
+
+    def _restore(self, arrays: State) -> None:
+        self.weights = np.array(arrays["weights"], dtype=np.float64)
+        self._rate = float(arrays["rate"])
+
+
+def unit_vector(n_features: int, rng: np.random.Generator) -> Floats:
+    """A direction (n_features,), uniform on the sphere."""
+    norm = 0.0
+    while norm == 0.0:  # the zero vector has no direction
+        vector = rng.standard_normal(n_features)
+        norm = float(np.sqrt(vector @ vector))
+    return vector / norm
+
+
+def check_decay(decay: float) -> float:
+    """`decay` as a float above 0 and at most 1, or an `ArgumentError`."""
+    if check_number("decay", decay, above=0.0) > 1.0:
+        raise ArgumentError("decay", repr(decay), "a number above 0 and at most 1", "Use 1 for a constant rate.")
+    return float(decay)

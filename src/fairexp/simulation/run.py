@@ -1,0 +1,152 @@
+"""One simulated run, from settings to result."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Floats
+from fairexp.data import Dataset
+from fairexp.errors import RunExistsError
+from fairexp.randomness import make_rng
+from fairexp.rankers.base import Ranker
+from fairexp.simulation.loop import play
+from fairexp.simulation.recording import Meter, Trace, checkpoints, heldout_ndcg
+from fairexp.users import User
+
+SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"
+
+
+@dataclass(slots=True)
+class Result:
+    """What a run came to. `heldout` and `history` hold (round, value) points for charts."""
+
+    rounds: int
+    online_ndcg: float
+    offline_ndcg: float | None
+    max_unfairness: float | None
+    mean_unfairness: float | None
+    final_unfairness: float | None
+    mean_added_regret: float
+    mean_misordered_pairs: float
+    qualified_share: float | None
+    rounds_per_second: float
+    interrupted: bool = False
+    points: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    """The trace's rows at the checkpoints."""
+
+    def summary(self) -> dict[str, Any]:
+        """All but the points, for `result.json`."""
+        kept = asdict(self)
+        kept.pop("points")
+        return kept
+
+
+def simulate(
+    ranker: Ranker,
+    train: Dataset,
+    user: User,
+    *,
+    rounds: int,
+    exposure: Floats,
+    shares: Floats | None = None,
+    heldout: Dataset | None = None,
+    seed: int | np.random.SeedSequence = 0,
+    n_points: int = 40,
+    folder: Path | None = None,
+    settings: dict[str, Any] | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> Result:
+    """Play `rounds` rounds and measure them; with `folder`, keep settings, trace and result there.
+
+    `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
+    alike. `seed` draws the queries; ranker and user bring their own. An interrupt (Ctrl-C) ends the run early with
+    all rounds so far kept, and `interrupted` True.
+    """
+    meter = Meter(exposure=exposure, shares=shares)
+    marks = checkpoints(rounds, n_points)
+    tally = _Tally()
+    interrupted = False
+    started = time.perf_counter()
+    with ExitStack() as stack:
+        trace = None
+        if folder is not None:
+            _claim(folder, settings or {})
+            trace = stack.enter_context(Trace(folder / TRACE))
+        try:
+            for played in play(ranker, train, user, rounds=rounds, rng=make_rng(seed)):
+                row = meter.row(played)
+                if played.number in marks:
+                    row["heldout_ndcg"] = None if heldout is None else heldout_ndcg(ranker, heldout)
+                    tally.points.append(row)
+                tally.add(row)
+                if trace is not None:
+                    trace.write(row)
+                if progress is not None:
+                    progress(row)
+        except KeyboardInterrupt:
+            interrupted = True
+    seconds = time.perf_counter() - started
+    offline = None if heldout is None else heldout_ndcg(ranker, heldout)
+    result = tally.result(offline=offline, seconds=seconds, interrupted=interrupted)
+    if folder is not None:
+        (folder / RESULT).write_text(json.dumps(result.summary(), indent=2) + "\n")
+    return result
+
+
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
+    """Make the run folder and note the settings; a folder that holds a run is left alone."""
+    if (folder / SETTINGS).exists():
+        raise RunExistsError(f"{folder}: holds a run already; choose another folder or pass --overwrite")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n")
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Running sums over rows."""
+
+    last: dict[str, Any] = field(default_factory=dict)
+    points: list[dict[str, Any]] = field(default_factory=list)
+    n: int = 0
+    added_regret: int = 0
+    misordered: int = 0
+    n_qualified: int = 0
+    max_unfairness: float = -math.inf
+    sum_unfairness: float = 0.0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.last = row
+        self.n += 1
+        self.added_regret += row["added_regret"]
+        self.misordered += row["misordered_pairs"]
+        self.n_qualified += bool(row["qualified"])
+        if "unfairness" in row:
+            self.max_unfairness = max(self.max_unfairness, row["unfairness"])
+            self.sum_unfairness += row["unfairness"]
+
+    def result(self, *, offline: float | None, seconds: float, interrupted: bool) -> Result:
+        n = max(self.n, 1)
+        audited = "unfairness" in self.last
+        return Result(
+            rounds=self.n,
+            online_ndcg=float(self.last.get("online_ndcg", 0.0)),
+            offline_ndcg=offline,
+            max_unfairness=self.max_unfairness if audited else None,
+            mean_unfairness=self.sum_unfairness / n if audited else None,
+            final_unfairness=float(self.last["unfairness"]) if audited else None,
+            mean_added_regret=self.added_regret / n,
+            mean_misordered_pairs=self.misordered / n,
+            qualified_share=None if self.last.get("qualified") is None else self.n_qualified / n,
+            rounds_per_second=self.n / max(seconds, 1e-9),
+            interrupted=interrupted,
+            points=self.points,
+        )

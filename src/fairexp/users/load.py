@@ -1,0 +1,97 @@
+"""Users by name, or from a small YAML file of one's own.
+
+A file names a model and its probabilities, one per grade from 0 up (`examination`: one per position from the top):
+
+    model: dependent          # or: position, cascade
+    click: [0.05, 0.5, 0.95]
+    stop: [0.2, 0.5, 0.9]
+    stop_after: click         # or: any
+
+A position-based user has `examination` and `attraction`, a cascade user has `attraction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairexp.errors import ArgumentError
+from fairexp.randomness import Seed
+from fairexp.users.base import User
+from fairexp.users.cascade import Cascade
+from fairexp.users.dependent import PRESET_NAMES, DependentClickModel, dependent_clicks
+from fairexp.users.position import PositionBased
+
+_MODELS: Mapping[str, tuple[Callable[..., User], tuple[str, ...], tuple[str, ...]]] = {
+    "dependent": (DependentClickModel, ("click", "stop"), ("stop_after",)),
+    "position": (PositionBased, ("examination", "attraction"), ()),
+    "cascade": (Cascade, ("attraction",), ()),
+}
+"""Class, required keys and optional keys of each model."""
+
+
+def load_user(
+    path_or_name: str | Path, *, n_grades: int | None = None, stop_after: str | None = None, seed: Seed = None
+) -> User:
+    """A user by preset name ("perfect", "navigational", "informational") or from a YAML file.
+
+    `n_grades` is the number of grades of the data (a preset without it: 5); a file whose tables have another length
+    is refused. `stop_after` ("click" or "any") overrides what a file says.
+
+    >>> load_user("informational", n_grades=2).n_grades
+    2
+    """
+    if str(path_or_name) in PRESET_NAMES:
+        n_preset = 5 if n_grades is None else n_grades
+        return dependent_clicks(str(path_or_name), n_grades=n_preset, stop_after=stop_after or "click", seed=seed)
+    path = Path(path_or_name)
+    settings = _read_settings(path)
+    if stop_after is not None:
+        settings["stop_after"] = stop_after
+    user = _build(settings, path, seed)
+    if n_grades is not None and user.n_grades != n_grades:
+        key = "click" if "click" in settings else "attraction"
+        raise _in_file(path, ArgumentError(key, f"{user.n_grades} values", f"{n_grades} values, one per grade"))
+    return user
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    import yaml
+
+    if not path.is_file():
+        names = ", ".join(map(repr, PRESET_NAMES))
+        raise ArgumentError("user", repr(str(path)), f"one of {names}, or a YAML file that exists")
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        problem = " ".join(str(error).split())
+        raise ArgumentError("user", f"{path}, which does not parse ({problem})", "a YAML file") from error
+    if not isinstance(settings, dict):
+        raise ArgumentError("user", f"{path}, which holds no keys", "a YAML file with lines such as 'model: cascade'")
+    return {str(key): value for key, value in settings.items()}
+
+
+def _build(settings: dict[str, Any], path: Path, seed: Seed) -> User:
+    model = settings.get("model")
+    if not isinstance(model, str) or model not in _MODELS:
+        given = "nothing" if model is None else repr(model)
+        raise _in_file(path, ArgumentError("model", given, "one of " + ", ".join(map(repr, _MODELS))))
+    build, required, optional = _MODELS[model]
+    arguments = {key: value for key, value in settings.items() if key != "model"}
+    known = (*required, *optional)
+    for key in arguments:
+        if key not in known:
+            expected = f"only {', '.join(known)} for model {model!r}"
+            raise _in_file(path, ArgumentError(key, "a key that this model does not have", expected))
+    for key in required:
+        if key not in arguments:
+            raise _in_file(path, ArgumentError(key, "nothing", f"a list of probabilities, which {model!r} needs"))
+    try:
+        return build(**arguments, seed=seed)
+    except ArgumentError as error:
+        raise _in_file(path, error) from None
+
+
+def _in_file(path: Path, error: ArgumentError) -> ArgumentError:
+    return ArgumentError(f"{error.argument} (in {path})", error.given, error.expected, error.remedy)

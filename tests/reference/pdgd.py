@@ -1,0 +1,62 @@
+"""PDGD as its paper writes it: probabilities of whole rankings, one pair at a time, no logarithms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def log_probability(ranking, scores):
+    """log P(ranking) under Plackett-Luce on e^score over all candidates, down to the shown length."""
+    total = 0.0
+    left = list(range(len(scores)))
+    for document in ranking:
+        waiting = np.asarray(scores)[left]
+        total += scores[document] - waiting.max() - np.log(np.exp(waiting - waiting.max()).sum())
+        left.remove(document)
+    return total
+
+
+def gradient(features, display_scores, scores, shown, clicks):
+    """The gradient (d,) from clicks (m,) on documents `shown` (m,) of candidates with `features` (n, d)."""
+    clicked = np.flatnonzero(clicks)
+    result = np.zeros(features.shape[1])
+    if len(clicked) == 0:
+        return result
+    examined = range(min(clicked[-1] + 2, len(shown)))
+    for a in clicked:
+        for b in examined:
+            if clicks[b]:
+                continue
+            swapped = np.array(shown)
+            swapped[[a, b]] = swapped[[b, a]]
+            log_odds = log_probability(swapped, display_scores) - log_probability(shown, display_scores)
+            rho = 1.0 / (1.0 + np.exp(-log_odds))
+            i, j = shown[a], shown[b]
+            slope = np.exp(scores[i]) * np.exp(scores[j]) / (np.exp(scores[i]) + np.exp(scores[j])) ** 2
+            result += rho * slope * (features[i] - features[j])
+    return result
+
+
+class PlainPDGD:
+    """The loop around it: draw documents one by one, then climb."""
+
+    def __init__(self, n_features, *, length=10, learning_rate=0.1, seed=None):
+        self.weights = np.zeros(n_features)
+        self.length = length
+        self.learning_rate = learning_rate
+        self.rng = np.random.default_rng(seed)
+
+    def rank(self, features):
+        scores = features @ self.weights
+        left = np.arange(len(scores))
+        shown = []
+        for _ in range(min(self.length, len(scores))):
+            chances = np.exp(scores[left] - scores[left].max())
+            document = self.rng.choice(left, p=chances / chances.sum())
+            shown.append(document)
+            left = left[left != document]
+        return np.array(shown), scores
+
+    def update(self, features, shown, display_scores, clicks):
+        scores = features @ self.weights
+        self.weights = self.weights + self.learning_rate * gradient(features, display_scores, scores, shown, clicks)
