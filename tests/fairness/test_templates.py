@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.templates import all_interleavings, all_rankings, brute_force, reversed_orders, unfairness_after
 
 from fairexp.errors import ArgumentError
 from fairexp.fairness.templates import best_template
-from tests.reference.templates import all_interleavings, all_rankings, brute_force, reversed_orders, unfairness_after
 
 CURVES = {
     "reciprocal": lambda k: 1.0 / np.arange(1, k + 1),
@@ -121,9 +121,7 @@ def test_figure_1_of_the_paper():
     wanted = 1.0 + 0.5 + 0.25 - (1 / 3 + 1 / 5)
     spent = np.array([0.0, wanted])  # AABAB alone brings the ledger back to zero
     for order in ([0, 1, 2, 3, 4], [1, 0, 3, 2, 4]):
-        best = best_template(
-            order, groups, certain, exposure=exposure, spent=spent, shares=[1, 1], tolerance=1e-6
-        )
+        best = best_template(order, groups, certain, exposure=exposure, spent=spent, shares=[1, 1], tolerance=1e-6)
         assert list(best.template) == [0, 0, 1, 0, 1]
         assert best.added_regret == 1
         assert best.qualified
@@ -157,7 +155,13 @@ def test_a_fair_draw_is_shown_unchanged():
         order, groups = rng.permutation(12), rng.integers(0, 3, size=12)
         certain = rng.random((12, 12)) < 0.3
         best = best_template(
-            order, groups, certain, exposure=CURVES["reciprocal"](6), spent=[0, 0, 0], shares=[1, 1, 1], tolerance=np.inf
+            order,
+            groups,
+            certain,
+            exposure=CURVES["reciprocal"](6),
+            spent=[0, 0, 0],
+            shares=[1, 1, 1],
+            tolerance=np.inf,
         )
         assert np.array_equal(best.shown, order[:6])
         assert best.added_regret == 0
@@ -214,7 +218,5 @@ VALID = {
 def test_bad_arguments_are_named(argument, value):
     arguments = {**VALID, argument: value}
     with pytest.raises(ArgumentError) as error:
-        best_template(
-            arguments.pop("order"), arguments.pop("groups"), arguments.pop("certain_order"), **arguments
-        )
+        best_template(arguments.pop("order"), arguments.pop("groups"), arguments.pop("certain_order"), **arguments)
     assert error.value.argument == argument

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import dbgd as reference
 
 from fairexp.errors import ArgumentError
 from fairexp.kernels.interleaving import draft_teams, draw_interleaved, expected_sign
@@ -15,7 +16,6 @@ from fairexp.rankers.interleaving import (
     team_draft,
     team_draft_preference,
 )
-from tests.reference import dbgd as reference
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)
 
@@ -109,5 +109,5 @@ def test_swapping_the_rankers_flips_the_preference(chance):
 
 
 def test_lists_of_different_documents_are_refused():
-    with pytest.raises(ArgumentError, match="rival_scores: expected one per document.*got shape"):
+    with pytest.raises(ArgumentError, match=r"rival_scores: expected one per document.*got shape"):
         team_draft(np.zeros(3), np.zeros(4), length=2, rng=np.random.default_rng(0))

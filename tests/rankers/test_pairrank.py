@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from tests.reference import pairrank as reference
 
 from fairexp import PairRank, Query
 from fairexp.errors import ArgumentError, ForeignRankingError
 from fairexp.rankers.pairs import preference_rows
-from tests.reference import pairrank as reference
 
 
 def believer(rng, d, *, alpha, **options):
@@ -176,7 +176,7 @@ def test_one_feature():
     ],
 )
 def test_bad_parameters_are_named(argument, value):
-    arguments = {"n_features": 3, **{argument: value}}
+    arguments = {"n_features": 3, argument: value}
     with pytest.raises(ArgumentError) as error:
         PairRank(arguments.pop("n_features"), **arguments)
     assert error.value.argument == argument
@@ -218,5 +218,3 @@ def test_bad_queries_are_named(features, groups, argument):
     with pytest.raises(ArgumentError) as error:
         Query(features=features, groups=groups)
     assert error.value.argument == argument
-
-

@@ -13,8 +13,6 @@ def walk(grades, click, stop, coins, *, stop_after):
         examined[position] = True
         clicks[position] = bool(coins[0][position] < click[grade])
         wants_to_leave = coins[1][position] < stop[grade]
-        if stop_after == "any":
-            present = not wants_to_leave
-        else:
-            present = not (clicks[position] and wants_to_leave)
+        may_leave = clicks[position] or stop_after == "any"
+        present = not (may_leave and wants_to_leave)
     return clicks, examined

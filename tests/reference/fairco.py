@@ -6,7 +6,9 @@ import numpy as np
 
 
 class PlainFairCo:
-    def __init__(self, n_features, *, length=10, exposure, merit, control=0.01, regularization=1.0, clip=0.01, seed=None):
+    def __init__(
+        self, n_features, *, length=10, exposure, merit, control=0.01, regularization=1.0, clip=0.01, seed=None
+    ):
         self.length, self.exposure, self.merit = length, np.asarray(exposure), np.asarray(merit, dtype=float)
         self.control, self.clip = control, clip
         self.matrix = regularization * np.eye(n_features)

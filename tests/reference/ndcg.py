@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 
@@ -21,18 +21,29 @@ def ndcg(shown, every, k):
 def expected_ndcg(scores, grades, k):
     """The mean NDCG over all orders that the scores allow (for a handful of documents)."""
     allowed = [
-        order
-        for order in permutations(range(len(scores)))
-        if all(scores[a] >= scores[b] for a, b in zip(order, order[1:], strict=False))
+        order for order in permutations(range(len(scores))) if all(scores[a] >= scores[b] for a, b in pairwise(order))
     ]
     return float(np.mean([ndcg([grades[i] for i in order], grades, k) for order in allowed]))
 
 
+def tied_dataset_ndcg(scores, grades, offsets, k):
+    """A NumPy loop over queries, ties shared by level of score: what one would write without a kernel."""
+    result = []
+    for begin, end in pairwise(offsets):
+        gains = np.exp2(grades[begin:end]) - 1.0
+        discount = np.where(np.arange(end - begin) < k, 1.0 / np.log2(np.arange(2, end - begin + 2)), 0.0)
+        _, level, size = np.unique(-scores[begin:end], return_inverse=True, return_counts=True)
+        mean_gain = np.bincount(level, weights=gains) / size
+        ideal = np.sort(gains)[::-1] @ discount
+        result.append(np.repeat(mean_gain, size) @ discount / ideal if ideal > 0 else 0.0)
+    return np.array(result)
+
+
 def dataset_ndcg(scores, grades, offsets, k):
-    """A NumPy loop over queries for scores without ties: what one would write without a kernel."""
+    """The same for scores without ties, simpler still."""
     result = []
     discount = 1.0 / np.log2(np.arange(2, k + 2))
-    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for begin, end in pairwise(offsets):
         gains = np.exp2(grades[begin:end]) - 1.0
         top = gains[np.argsort(-scores[begin:end], kind="stable")[:k]]
         best = np.sort(gains)[::-1][:k]

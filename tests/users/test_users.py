@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.clicks import walk
 
 from fairexp.errors import ArgumentError, StateError
 from fairexp.types import Ranking
 from fairexp.users import Cascade, DependentClickModel, PositionBased, dependent_clicks, preset_grades
 from fairexp.users.dependent import PRESETS
-from tests.reference.clicks import walk
 
 GRADE_MIX = (0.52, 0.32, 0.13, 0.02, 0.01)
 
@@ -179,14 +179,14 @@ def test_bad_input_is_named():
         user.browse(show([0, 5]), [0, 1])
     with pytest.raises(ArgumentError, match=r"relevance: .*shape \(1, 2\)"):
         user.browse(show([0]), [[0, 1]])
-    with pytest.raises(ArgumentError, match="ranking: expected the fairexp.Ranking"):
+    with pytest.raises(ArgumentError, match=r"ranking: expected the fairexp.Ranking"):
         user.browse([0, 1], [0, 1])
     assert (user.state()["rng.counter"] == before).all()
 
 
 def test_a_ranking_beyond_the_examination_curve_is_refused():
     user = PositionBased([1.0, 0.5], [0.5, 0.5], seed=0)
-    with pytest.raises(ArgumentError, match="ranking: expected at most 2, .* got 3 shown documents"):
+    with pytest.raises(ArgumentError, match=r"ranking: expected at most 2, .* got 3 shown documents"):
         user.browse(show([0, 1, 2]), [0, 1, 1])
 
 

@@ -1,0 +1,18 @@
+"""Charts of runs, each defined once; they need the extra `fairexp[charts]`."""
+
+from fairexp.charts.curves import charts, heldout_chart, online_chart, unfairness_chart
+from fairexp.charts.report import Fact, report_html
+from fairexp.charts.rows import read_rows, read_run
+from fairexp.charts.save import save_charts
+
+__all__ = [
+    "Fact",
+    "charts",
+    "heldout_chart",
+    "online_chart",
+    "read_rows",
+    "read_run",
+    "report_html",
+    "save_charts",
+    "unfairness_chart",
+]

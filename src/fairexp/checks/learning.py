@@ -49,6 +49,8 @@ def check_restore(world: World) -> None:
         for number, (one, two) in enumerate(zip(rankings, copies, strict=True)):
             same = np.array_equal(one.shown, two.shown)
             demand(same, promise, f"{number} rounds later the original showed {one.shown}, the restored {two.shown}")
+            same = one.scores.tobytes() == two.scores.tobytes()
+            demand(same, promise, f"{number} rounds later the original scored {one.scores}, the restored {two.scores}")
         different = first_difference(original.state(), restored.state())
         demand(different is None, promise, f"{different!r} of the state differs after {world.n_short} more rounds")
         for name, arrays in (("state() returned", state), ("restore() was given", saved)):
@@ -106,5 +108,6 @@ def check_awkward(world: World) -> None:
 def demand_sound(state: State, promise: str) -> None:
     """Raise a `CheckFailed` if any number of the state is NaN."""
     for name, value in state.items():
-        sound = value.dtype.kind != "f" or not np.isnan(value).any()
+        numbers = np.asarray(value)
+        sound = numbers.dtype.kind != "f" or not np.isnan(numbers).any()
         demand(sound, promise, f"{name!r} of the state contains NaN")

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from fairexp.data import Dataset, open_data
 from fairexp.errors import ArgumentError, DataError
 from fairexp.fairness.exposure import (
     ExposureEstimate,
@@ -56,7 +57,7 @@ def exposure(
         estimate = _from_log(clicks, method)
         source = str(clicks)
     else:
-        dataset = _open(str(data))
+        dataset = open_data(str(data))
         reader_seed, list_seed = np.random.SeedSequence(seed).spawn(2)
         reader = _reader(user, dataset, grades, stop_after, reader_seed)
         estimate = _simulate(dataset, reader, method, length, sessions, list_seed)
@@ -66,21 +67,16 @@ def exposure(
         estimate.save(out)
 
 
-def _open(name_or_path: str) -> Any:
-    from fairexp.data import read_letor
-    from fairexp.data.synthetic import world
-
-    return read_letor(Path(name_or_path)) if Path(name_or_path).exists() else world(name_or_path)
-
-
-def _reader(name: str, dataset: Any, grades: int | None, stop_after: str | None, seed: np.random.SeedSequence) -> User:
+def _reader(
+    name: str, dataset: Dataset, grades: int | None, stop_after: str | None, seed: np.random.SeedSequence
+) -> User:
     is_file = Path(name).is_file()
-    n_grades = grades if grades is not None or is_file else preset_grades(int(np.max(dataset.grades)))
+    n_grades = grades if grades is not None or is_file else preset_grades(dataset.max_grade)
     return load_user(name, n_grades=n_grades, stop_after=stop_after, seed=seed)
 
 
 def _simulate(
-    dataset: Any, reader: User, method: Method, length: int, n_sessions: int, seed: np.random.SeedSequence
+    dataset: Dataset, reader: User, method: Method, length: int, n_sessions: int, seed: np.random.SeedSequence
 ) -> ExposureEstimate:
     from rich.console import Console
     from rich.progress import Progress

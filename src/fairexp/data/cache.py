@@ -115,6 +115,9 @@ def finish_entry(
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     meta = {"key": key, "n_features": n_features, "files": sizes}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
+    for path in folder.iterdir():  # sizes are right at once, contents only after this: a power cut must not leave zeros
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
     place = entry_path(key)
     try:
         folder.rename(place)

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fairexp.data import cache as cached
 from fairexp.data.dataset import Dataset
 from fairexp.errors import ArgumentError, DataError
@@ -100,7 +98,7 @@ def _in_memory(source: Path, n_features: int | None, scale: str | None) -> Datas
         offsets=layout.offsets,
         query_ids=layout.query_ids,
         name=_name(source),
-        raw=None if scale is None else store.whole("raw").reshape(shape).astype(np.float32, copy=False),
+        raw=None if scale is None else store.whole("raw").reshape(shape),
     )
 
 

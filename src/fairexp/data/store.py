@@ -27,35 +27,39 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Keeps the blocks in lists; joining them frees each as it is copied, so the peak is one matrix and a block."""
+    """Keeps each sequence in one array that is grown in place by an eighth at a time."""
 
     def __init__(self) -> None:
-        self._blocks: dict[str, list[Values]] = {}
+        self._arrays: dict[str, Values] = {}
+        self._filled: dict[str, int] = {}
 
     def append(self, name: str, block: Values) -> None:
-        self._blocks.setdefault(name, []).append(block.ravel().copy())
+        array = self._arrays.setdefault(name, np.empty(0, dtype=np.float32))
+        start = self._filled.get(name, 0)
+        stop = start + block.size
+        if stop > len(array):
+            # Large arrays are moved by remapping pages, not by copying; nobody holds a view before whole().
+            array.resize(max(stop, len(array) * 9 // 8), refcheck=False)
+        array[start:stop] = block.ravel()
+        self._filled[name] = stop
 
     def rename(self, old: str, new: str) -> None:
-        self._blocks[new] = self._blocks.pop(old, [])
+        self._arrays[new] = self.whole(old)
+        self._filled[new] = self._filled.pop(old, 0)
+        self.drop(old)
 
     def drop(self, name: str) -> None:
-        self._blocks.pop(name, None)
+        self._arrays.pop(name, None)
+        self._filled.pop(name, None)
 
     def read(self, name: str, start: int, stop: int) -> Values:
-        return self.whole(name)[start:stop].copy()
+        return self._arrays[name][start:stop].copy()
 
     def whole(self, name: str) -> Values:
-        blocks = self._blocks.setdefault(name, [])
-        if len(blocks) != 1:
-            joined = np.empty(sum(map(len, blocks)), dtype=np.float32)
-            filled = 0
-            blocks.reverse()
-            while blocks:
-                block = blocks.pop()
-                joined[filled : filled + len(block)] = block
-                filled += len(block)
-            blocks.append(joined)
-        return blocks[0]
+        array = self._arrays.setdefault(name, np.empty(0, dtype=np.float32))
+        if len(array) > self._filled.get(name, 0):
+            array.resize(self._filled[name], refcheck=False)
+        return array
 
 
 class FolderStore:

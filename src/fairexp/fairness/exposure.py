@@ -155,9 +155,9 @@ def reachable_gap(exposure: ArrayLike, shares: ArrayLike) -> ReachableGap:
 
     A template's unfairness is u = E_0 - (w_0 / w_1) E_1. From any unfairness within the tolerance there is a template
     that stays within it if and only if no template-free gap around zero is wider than twice the tolerance: gaps
-    elsewhere do not matter, because what is above zero is always answered by the nearest value below, and the other way
-    round. With a tolerance under `least_tolerance` a run can come to a balance that no template keeps within it, even if
-    no group ever lacks documents.
+    elsewhere do not matter, because the values that keep a balance within form a window that contains zero. With a
+    tolerance under `least_tolerance` a run can come to a balance that no template keeps within it, even if no group
+    ever lacks documents.
 
     Exact up to 16 positions; beyond, balances that lie close together are searched through one of them. Every value
     found is reachable, so the true gap is never wider than the one returned.

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.ridge import OnlineRidge
-from fairexp.kernels.linear import linear_scores, top_documents
+from fairexp.kernels.linear import bounded_scores, linear_scores, top_documents
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
-from fairexp.rankers.scaling import shortened
+from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import Bools, Floats, Ints, Query, Ranking, State
 from fairexp.validation import check_count, check_number
 
@@ -88,12 +88,11 @@ class FairCo(Ranker):
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         groups = self._groups_of(query)
-        features = shortened(query.features)
         if self.merit is None:
             members = np.arange(self.n_groups)[:, None] == groups
             self._seen += members.sum(axis=1)
-            self._seen_features += members.astype(np.float64) @ features
-        scores = linear_scores(features, self.weights)
+            self._seen_features += members.astype(np.float64) @ shortened(query.features)
+        scores = self._score(query.features)
         lifted = scores + self.control * self.lag()[groups]
         shown = top_documents(lifted, rng.random(query.n_candidates), self.length)
         exposure = self.exposure[: len(shown)]
@@ -105,7 +104,7 @@ class FairCo(Ranker):
         self._relevance.add(shortened(ranking.features), clicks / propensity)
 
     def _score(self, features: Floats) -> Floats:
-        scores: Floats = linear_scores(shortened(features), self.weights)
+        scores: Floats = bounded_scores(features, self.weights, MAX_NORM)
         return scores
 
     def _check_query(self, query: Query) -> None:

@@ -12,7 +12,7 @@ from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import exposure_curve, tolerance_grid
 from fairexp.fairness.ledger import Ledger, shares_from
 from fairexp.fairness.templates import SCOPES, TIES, check_tolerance, find_template
-from fairexp.randomness import Seed, make_rng
+from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairexp.types import Floats, State
 
-REFRESH_EVERY = 200
+REFRESH_EVERY = 500
 """Updates of the inverse between two inversions of the exact matrix: rounding errors cannot pile up for longer."""
 
 MAX_LEVERAGE = 1e8

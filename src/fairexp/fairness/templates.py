@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,13 +11,26 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import as_shares
-from fairexp.kernels.templates import SLACK, build_queues, cheapest, largest_gap, least_unfairness
+from fairexp.kernels.lattice import build_lattice, n_states
+from fairexp.kernels.templates import SLACK, solve
 from fairexp.validation import as_groups, check_choice
 
 TIES = ("draw", "fairest")
 SCOPES = ("full", "displayed")
 MAX_NODES = 2_000_000
 """Search effort per ranking; beyond it the best template so far is taken and `exact` is False."""
+
+PLAIN_NODES = 300
+"""Effort without bounds, which settles the easy rounds; computing bounds is worth its while after that."""
+
+MAX_STATES = 20_000
+"""Largest lattice of counts that bounds are computed on; with more the search goes without."""
+
+EXHAUSTIVE_BITS = 16.0
+RESOLUTION = 1e-3
+"""With more than 2**EXHAUSTIVE_BITS templates, "least unfairness" means: up to this part of the tolerance."""
+
+_NO_KEYS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,33 +127,56 @@ def find_template(
 ) -> BestTemplate:
     """`best_template` without its checks; `exposure` has one entry per position to fill, at most n."""
     length, n_groups = len(exposure), len(shares)
-    queue, size, place, cost = build_queues(order, groups, certain_order, length, n_groups, displayed_only)
+    states, child = _lattice(length, n_groups)
+    keys = _NO_KEYS
     if fairest and rng is not None:
-        place = rng.permutation(place.size).reshape(place.shape)
-    found, template, regret, nodes = cheapest(
-        tolerance, spent, shares, exposure, size, place, cost, fairest, MAX_NODES
+        keys = rng.permutation(n_groups * length).reshape(n_groups, length)
+    shown, template, regret, after, qualified, exact = solve(
+        order,
+        groups,
+        certain_order,
+        exposure,
+        spent,
+        shares,
+        tolerance,
+        displayed_only,
+        fairest,
+        keys,
+        states,
+        child,
+        _resolution(tolerance, exposure, n_groups),
+        PLAIN_NODES,
+        MAX_NODES,
     )
-    if not found:
-        least, nodes = least_unfairness(spent, shares, exposure, size, MAX_NODES)
-        _, template, regret, more = cheapest(least, spent, shares, exposure, size, place, cost, fairest, MAX_NODES)
-        nodes = max(nodes, more)
-    seen = np.zeros(n_groups, dtype=np.int64)
-    shown = np.empty(length, dtype=np.int64)
-    for position, group in enumerate(template):
-        shown[position] = queue[group, seen[group]]
-        seen[group] += 1
-    after = spent + np.bincount(template, weights=exposure, minlength=n_groups)
-    ratios = shares[:, None] / shares[None, :]
-    by_pair = after[:, None] - ratios * after[None, :]
+    if n_groups == 2:
+        unfairness: float | Floats = float(after[0] - shares[0] / shares[1] * after[1])
+    else:
+        unfairness = after[:, None] - shares[:, None] / shares[None, :] * after[None, :]
     return BestTemplate(
         shown=shown,
         template=template,
         added_regret=int(regret),
         exposure=after,
-        unfairness=float(by_pair[0, 1]) if n_groups == 2 else by_pair,
-        qualified=bool(largest_gap(after, shares) <= tolerance + SLACK),
-        exact=nodes <= MAX_NODES,
+        unfairness=unfairness,
+        qualified=bool(qualified),
+        exact=bool(exact),
     )
+
+
+@lru_cache(maxsize=64)
+def _lattice(length: int, n_groups: int) -> tuple[Ints, Ints]:
+    """The states that the bound is kept for; none where they would be too many."""
+    if n_states(length, n_groups) > MAX_STATES:
+        return np.zeros((0, n_groups), dtype=np.int64), np.zeros((0, n_groups), dtype=np.int64)
+    states, child = build_lattice(length, n_groups)
+    return states, child
+
+
+def _resolution(tolerance: float, exposure: Floats, n_groups: int) -> float:
+    """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long ones."""
+    if len(exposure) * np.log2(n_groups) <= EXHAUSTIVE_BITS:
+        return 2.0 * SLACK
+    return RESOLUTION * min(tolerance, float(exposure.sum())) + 2.0 * SLACK
 
 
 def check_tolerance(tolerance: float) -> float:

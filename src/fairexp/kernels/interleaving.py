@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.linear import top_documents
+
 NOBODY, CURRENT, RIVAL = 0, -1, 1
 
 
@@ -48,6 +50,21 @@ def draft_teams(
             at += 1
         turn += 1
     return shown, team
+
+
+@njit(cache=True)
+def draft_by_score(
+    scores: NDArray[np.float64], rival_scores: NDArray[np.float64], uniforms: NDArray[np.float64], m: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Documents shown (m,) and the team of each (m,), from both rankers' scores (n,).
+
+    `uniforms` (n + m,) break ties, alike for both rankers, and then say who begins each turn.
+    """
+    n = scores.shape[0]
+    keys = uniforms[:n]
+    current, rival = top_documents(scores, keys, m), top_documents(rival_scores, keys, m)
+    shown, team = draft_teams(current, rival, uniforms[n:] < 0.5, n)
+    return shown, team.astype(np.float64)
 
 
 @njit(cache=True)

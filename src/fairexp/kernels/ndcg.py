@@ -3,6 +3,8 @@
 Symbols: `gain[g]` = 2^g - 1, `discount[p]` = 1 / log2(p + 2) for p = 0, 1, ...; a group of n equal scores that takes
 positions a .. a+n-1 contributes its mean gain times the sum of those of its discounts that lie within the top k
 (McSherry and Najork, ECIR 2008).
+
+Loops run over indices: the compiler vectorises those, and not loops over the elements of an array.
 """
 
 from __future__ import annotations
@@ -11,102 +13,81 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-INSERTION_LIMIT = 48
-"""Up to this k a sorted buffer of the k best beats sorting the whole query."""
+LANES = 16
+"""Candidates are padded to a multiple of this, so that vectorised loops over them leave no remainder."""
+
+COUNTING_LIMIT = 400
+"""Up to this many candidates, comparing all with all (which vectorises) beats sorting them."""
 
 
 @njit(cache=True)
-def _top_scores(scores: NDArray[np.float64], k: int, top: NDArray[np.float64]) -> int:
-    """Fill `top` with the min(k, n) largest scores, descending; returns how many."""
+def _gather(scores: NDArray[np.float64], k: int, who: NDArray[np.int64], values: NDArray[np.float64]) -> int:
+    """Fill `who` and `values` (n + LANES,) with documents that include all that can be in the top k; returns how many.
+
+    The smallest of k maxima over disjoint parts of the query is a lower bound on the k-th largest score. Finding it and
+    what is not below it takes no branch that depends on scores: a mispredicted one would cost as much as ten documents.
+    """
     n = len(scores)
-    if k > INSERTION_LIMIT:
-        ordered = np.sort(scores)
-        filled = min(k, n)
-        for position in range(filled):
-            top[position] = ordered[n - 1 - position]
-        return filled
-    filled = 0
+    size = n // k
+    bound = np.inf if size > 1 else -np.inf
+    for part in range(k if size > 1 else 0):
+        largest = scores[part * size]
+        for document in range(part * size + 1, (part + 1) * size):
+            largest = scores[document] if scores[document] > largest else largest
+        bound = largest if largest < bound else bound
+    n_found = 0
     for document in range(n):
-        score = scores[document]
-        if filled == k and score <= top[k - 1]:
-            continue
-        position = filled if filled < k else k - 1
-        while position > 0 and top[position - 1] < score:
-            top[position] = top[position - 1]
-            position -= 1
-        top[position] = score
-        if filled < k:
-            filled += 1
-    return filled
-
-
-@njit(cache=True)
-def _level_of(score: float, levels: NDArray[np.float64], n_levels: int) -> int:
-    """The index of `score` in the first `n_levels` of the descending `levels`, which hold it."""
-    low, high = 0, n_levels - 1
-    while low < high:
-        middle = (low + high) // 2
-        if levels[middle] > score:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+        who[n_found] = document
+        values[n_found] = scores[document]
+        n_found += scores[document] >= bound
+    values[n_found : n_found + LANES] = np.nan  # neither above nor equal to anything
+    return n_found
 
 
 @njit(cache=True)
 def _expected_dcg(
-    scores: NDArray[np.float64],
+    n: int,
+    values: NDArray[np.float64],
+    who: NDArray[np.int64],
     grades: NDArray[np.int64],
     gain: NDArray[np.float64],
-    discount: NDArray[np.float64],
-    levels: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    sizes: NDArray[np.int64],
+    discount_sums: NDArray[np.float64],
 ) -> float:
-    """DCG of one query; `levels`, `sums` and `sizes` (k,) are scratch."""
-    k = discount.shape[0]
-    filled = _top_scores(scores, k, levels)
-    threshold = levels[filled - 1]
-    n_levels = 0
-    for position in range(filled):  # keep each distinct score once
-        if position == 0 or levels[position] != levels[n_levels - 1]:
-            levels[n_levels] = levels[position]
-            sums[n_levels] = 0.0
-            sizes[n_levels] = 0
-            n_levels += 1
-    for document in range(scores.shape[0]):
-        if scores[document] >= threshold:
-            level = _level_of(scores[document], levels, n_levels)
-            sums[level] += gain[grades[document]]
-            sizes[level] += 1
+    """DCG of the first n candidates, with scores `values`: `above` are better, `tied` are equal, itself included."""
+    k = len(discount_sums) - 1
+    padded = (n + LANES - 1) // LANES * LANES
+    ascending = np.sort(values[:n]) if n > COUNTING_LIMIT else values
     dcg = 0.0
-    begin = 0
-    for level in range(n_levels):
-        end = begin + sizes[level]
-        shared = 0.0
-        for position in range(begin, min(end, k)):
-            shared += discount[position]
-        dcg += shared * sums[level] / sizes[level]
-        begin = end
+    for candidate in range(n):
+        score = values[candidate]
+        above, tied = 0, 0
+        if n > COUNTING_LIMIT:
+            first_above = np.searchsorted(ascending, score, side="right")
+            above = n - first_above
+            tied = first_above - np.searchsorted(ascending, score, side="left")
+        else:
+            for other in range(padded):
+                above += values[other] > score
+                tied += values[other] == score
+        shared = discount_sums[min(k, above + tied)] - discount_sums[min(k, above)]
+        dcg += gain[grades[who[candidate]]] * shared / tied
     return dcg
 
 
 @njit(cache=True)
-def _ideal_dcg(
-    grades: NDArray[np.int64], gain: NDArray[np.float64], discount: NDArray[np.float64], counts: NDArray[np.int64]
-) -> float:
-    """DCG of one query in the best order; `counts` (n_grades,) is scratch."""
-    counts[:] = 0
-    for grade in grades:
-        counts[grade] += 1
+def _ideal_dcg(grades: NDArray[np.int64], gain: NDArray[np.float64], discount: NDArray[np.float64]) -> float:
+    """DCG of one query in the best order; grades are few, so counting each in turn beats sorting."""
     dcg = 0.0
     position = 0
-    for grade in range(counts.shape[0] - 1, 0, -1):
-        for _ in range(counts[grade]):
-            if position == discount.shape[0]:
-                return dcg
+    for grade in range(len(gain) - 1, 0, -1):
+        count = 0
+        for document in range(len(grades)):
+            count += grades[document] == grade
+        for _ in range(min(count, len(discount) - position)):
             dcg += gain[grade] * discount[position]
             position += 1
+        if position == len(discount):
+            break
     return dcg
 
 
@@ -121,15 +102,16 @@ def ndcg_by_query(
     """Expected NDCG (Q,) of queries `offsets` (Q + 1,) over `scores` and `grades` (N,); 0 where nothing is relevant."""
     n_queries = offsets.shape[0] - 1
     k = discount.shape[0]
-    levels = np.empty(k)
-    sums = np.empty(k)
-    sizes = np.empty(k, dtype=np.int64)
-    counts = np.empty(gain.shape[0], dtype=np.int64)
+    discount_sums = np.zeros(k + 1)
+    discount_sums[1:] = np.cumsum(discount)
+    who = np.empty(len(scores) + LANES, dtype=np.int64)
+    values = np.empty(len(scores) + LANES)
     result = np.zeros(n_queries)
     for query in range(n_queries):
         begin, end = offsets[query], offsets[query + 1]
-        ideal = _ideal_dcg(grades[begin:end], gain, discount, counts)
+        ideal = _ideal_dcg(grades[begin:end], gain, discount)
         if ideal > 0.0:
-            dcg = _expected_dcg(scores[begin:end], grades[begin:end], gain, discount, levels, sums, sizes)
+            n = _gather(scores[begin:end], k, who, values)
+            dcg = _expected_dcg(n, values, who, grades[begin:end], gain, discount_sums)
             result[query] = min(1.0, dcg / ideal)  # beyond 1 by rounding only
     return result

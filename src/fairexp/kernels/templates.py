@@ -1,15 +1,16 @@
 """The cheapest fair interleaving of the groups' queues.
 
 Symbols: E exposure by group, w shares, P exposure by position, T = sum E after the round (the same for every
-template), W = sum w. Unfairness of a pair g < h is E_g - (w_g / w_h) E_h; a template's is the largest magnitude
+template), W = sum w. Unfairness of a pair g < h is E_g - (w_g / w_h) E_h; a template's gap is the largest magnitude
 over pairs.
 
 Each group's documents wait in one queue in the order of the exploration draw. Walking a template pops, at each
 position, the queue of the group that it names. What a pop costs depends only on how many documents each group has
-shown so far, so costs come from a table, and the search is a depth-first walk over counts.
+shown so far, so costs come from a table, and the search is a depth-first walk over counts with two bounds:
 
-If every pair is within x, then |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h). With the
-most and least exposure that a group can still get, this bounds a partial template's unfairness from below.
+- If every pair is within x, then |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h). This is
+  the group's corridor; a walk is given up once the most or least exposure that a group can still get misses it.
+- Completing a walk must cost at least its Lagrangian bound (see `lattice`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fairexp.kernels.lattice import best_prices, pop_costs
+
 SLACK = 1e-9
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
+
+NO_LIMIT = 2**62
 
 
 @njit(cache=True)
@@ -96,7 +101,7 @@ def exposure_sums(P):
 
 
 @njit(cache=True)
-def _corridor(limit, T, w):
+def corridor(limit, T, w):
     """The least and most exposure (G,), (G,) that each group may end with if no pair exceeds `limit`."""
     n_groups = w.shape[0]
     lower = np.empty(n_groups)
@@ -113,7 +118,7 @@ def _corridor(limit, T, w):
 
 
 @njit(cache=True)
-def _within_corridor(E, gone, size, rest, most, least, lower, upper):
+def _can_end_inside(E, gone, size, rest, most, least, lower, upper):
     """Whether every group can still end inside its corridor; `most`, `least` (k + 1,) are those of this depth."""
     n_groups = E.shape[0]
     waiting = 0
@@ -129,14 +134,21 @@ def _within_corridor(E, gone, size, rest, most, least, lower, upper):
 
 
 @njit(cache=True)
-def _sort_children(gone, size, place, choices):
-    """Put the groups that can be popped into `choices` by the draw position of their next document; count them."""
+def _sort_choices(gone, size, place, E, w, lagging_first, choices):
+    """Put the groups that can be popped into `choices` and count them.
+
+    In the order of the draw (the position of each group's next document), or the group that lags its share first.
+    """
     count = 0
     for g in range(gone.shape[0]):
         if gone[g] < size[g]:
+            key = E[g] / w[g] if lagging_first else place[g, gone[g]]
             at = count
-            while at > 0 and place[choices[at - 1], gone[choices[at - 1]]] > place[g, gone[g]]:
-                choices[at] = choices[at - 1]
+            while at > 0:
+                f = choices[at - 1]
+                if (E[f] / w[f] if lagging_first else place[f, gone[f]]) <= key:
+                    break
+                choices[at] = f
                 at -= 1
             choices[at] = g
             count += 1
@@ -144,28 +156,31 @@ def _sort_children(gone, size, place, choices):
 
 
 @njit(cache=True)
-def cheapest(limit, spent, w, P, size, place, cost, fairest, max_nodes):
-    """The template (k,) of least cost among those whose unfairness is at most `limit`, by depth-first search.
+def walk(limit, budget, resolution, spent, w, P, size, place, cost, child, h, prices, sigma, max_nodes):
+    """Depth-first search over templates whose gap is at most `limit` and whose cost is at most `budget`.
 
-    Children are tried in the order of the draw, and a later template replaces an earlier one only if it is cheaper
-    (or, with `fairest`, as cheap and fairer). So among equals the one closest to the draw from the top down wins.
-    Returns (found, template, cost, nodes); more than `max_nodes` nodes end the search with the best so far.
+    With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
+    template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
+    positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
+    `child`, `h` (empty where there are none), `prices` and `sigma` are the lattice's bound.
+    Returns (found, template (k,), cost, gap, nodes); more than `max_nodes` nodes end it with the best so far.
     """
     n_groups, k = spent.shape[0], P.shape[0]
+    for_gap, priced = resolution > 0.0, h.shape[0] > 0
     most, least = exposure_sums(P)
-    lower, upper = _corridor(limit, spent.sum() + P.sum(), w)
+    T = spent.sum() + P.sum()
+    lower, upper = corridor(limit, T, w)
     gain = np.zeros((k + 1, n_groups))
     total = np.zeros(k + 1, dtype=np.int64)
+    state = np.zeros(k + 1, dtype=np.int64)
     gone = np.zeros(n_groups, dtype=np.int64)
     choices = np.empty((k + 1, n_groups), dtype=np.int64)
     n_choices = np.zeros(k + 1, dtype=np.int64)
     tried = np.zeros(k + 1, dtype=np.int64)
-    path = np.empty(k, dtype=np.int64)
-    E = np.empty(n_groups)
-    best = np.zeros(k, dtype=np.int64)
-    best_cost, best_gap = np.int64(2**62), np.inf
-    found = False
-    n_choices[0] = _sort_children(gone, size, place, choices[0])
+    path, best = np.empty(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    E = spent.copy()
+    best_cost, best_gap, found = np.int64(budget + 1), limit, False
+    n_choices[0] = _sort_choices(gone, size, place, E, w, for_gap, choices[0])
     p, nodes = 0, 0
     while p >= 0:
         if tried[p] == n_choices[p]:
@@ -179,9 +194,9 @@ def cheapest(limit, spent, w, P, size, place, cost, fairest, max_nodes):
         if nodes > max_nodes:
             break
         price = total[p]
-        for h in range(n_groups):
-            price += cost[g, gone[g], h, gone[h]]
-        if price > best_cost or (price == best_cost and not fairest):
+        for other in range(n_groups):
+            price += cost[g, gone[g], other, gone[other]]
+        if price >= best_cost:
             continue
         path[p] = g
         gain[p + 1] = gain[p]
@@ -189,82 +204,115 @@ def cheapest(limit, spent, w, P, size, place, cost, fairest, max_nodes):
         E[:] = spent + gain[p + 1]
         if p + 1 == k:
             gap = largest_gap(E, w)
-            if gap <= limit + SLACK and (price < best_cost or gap < best_gap - SLACK):
-                found, best_cost, best_gap = True, price, gap
+            if gap <= best_gap + SLACK and not (for_gap and found and gap >= best_gap):
+                found = True
                 best[:] = path
+                if for_gap:
+                    best_gap = gap
+                    lower, upper = corridor(gap - resolution, T, w)
+                else:
+                    best_cost = price
             continue
         gone[g] += 1
-        if not _within_corridor(E, gone, size, k - p - 1, most[p + 1], least[p + 1], lower, upper):
+        inside = _can_end_inside(E, gone, size, k - p - 1, most[p + 1], least[p + 1], lower, upper)
+        if inside and priced:
+            state[p + 1] = child[state[p], g]
+            bound = price + h[state[p + 1]] - sigma
+            for other in range(n_groups):
+                bound += prices[other] * gain[p + 1, other]
+            inside = bound <= best_cost - 1 + 1e-6
+        if not inside:
             gone[g] -= 1
             continue
         total[p + 1] = price
         p += 1
         tried[p] = 0
-        n_choices[p] = _sort_children(gone, size, place, choices[p])
-    return found, best, best_cost, nodes
+        n_choices[p] = _sort_choices(gone, size, place, E, w, for_gap, choices[p])
+    return found, best, best_cost, best_gap, nodes
 
 
 @njit(cache=True)
-def least_unfairness(spent, w, P, size, max_nodes):
-    """The smallest unfairness that any template can reach, and the nodes searched.
+def least_gap(limit, budget, resolution, spent, w, P, size, place, cost, max_nodes):
+    """Whether a template within `limit` and `budget` exists, the smallest gap up to `resolution`, and the nodes."""
+    child, none, free = np.zeros((0, spent.shape[0]), dtype=np.int64), np.zeros(0), np.zeros(spent.shape[0])
+    found, _, _, gap, nodes = walk(
+        limit, budget, resolution, spent, w, P, size, place, cost, child, none, free, 0.0, max_nodes
+    )
+    return found, gap, nodes
 
-    Children are tried from the group that lags its share most, so that the first template is a good one already.
+
+@njit(cache=True)
+def least_cost(limit, spent, w, P, size, place, cost, states, child, plain_nodes, max_nodes):
+    """The least cost within `limit`: first a short plain walk, then walks with a rising budget under the bound.
+
+    Returns (found, template, cost, nodes); the answer is proven if nodes <= max_nodes.
     """
-    n_groups, k = spent.shape[0], P.shape[0]
-    most, least = exposure_sums(P)
-    T = spent.sum() + P.sum()
-    lower, upper = _corridor(np.inf, T, w)
-    gain = np.zeros((k + 1, n_groups))
-    gone = np.zeros(n_groups, dtype=np.int64)
-    choices = np.empty((k + 1, n_groups), dtype=np.int64)
-    n_choices = np.zeros(k + 1, dtype=np.int64)
-    tried = np.zeros(k + 1, dtype=np.int64)
-    path = np.empty(k, dtype=np.int64)
-    E = spent.copy()
-    best = np.inf
-    n_choices[0] = _sort_lagging(gone, size, E, w, choices[0])
-    p, nodes = 0, 0
-    while p >= 0:
-        if tried[p] == n_choices[p]:
-            p -= 1
-            if p >= 0:
-                gone[path[p]] -= 1
-            continue
-        g = choices[p, tried[p]]
-        tried[p] += 1
-        nodes += 1
-        if nodes > max_nodes and best < np.inf:
+    none, free = np.zeros(0), np.zeros(spent.shape[0])
+    plain = plain_nodes if child.shape[0] > 0 else max_nodes
+    found, template, price, _, nodes = walk(
+        limit, NO_LIMIT, 0.0, spent, w, P, size, place, cost, child, none, free, 0.0, plain
+    )
+    if nodes <= plain or child.shape[0] == 0:
+        return found, template, price, nodes
+    used = nodes
+    if not found:
+        # A resolution above the limit stops at the first template inside it: is there any?
+        possible, _, nodes = least_gap(limit, NO_LIMIT, limit + 1.0, spent, w, P, size, place, cost, max_nodes)
+        used += nodes
+        if not possible:
+            return False, template, price, used
+    lower, upper = corridor(limit + SLACK, spent.sum() + P.sum(), w)
+    pops = pop_costs(states, size, cost)
+    prices, h, sigma = best_prices(states, child, pops, P, lower - spent, upper - spent)
+    budget, rise = max(np.int64(np.ceil(h[0] - sigma - 1e-6)), 0), 1
+    while budget < price:
+        better, better_template, better_price, _, nodes = walk(
+            limit, budget, 0.0, spent, w, P, size, place, cost, child, h, prices, sigma, max_nodes
+        )
+        used += nodes
+        if better:
+            return True, better_template, better_price, used
+        if used > max_nodes:
             break
-        path[p] = g
-        gain[p + 1] = gain[p]
-        gain[p + 1, g] += P[p]
-        E[:] = spent + gain[p + 1]
-        if p + 1 == k:
-            gap = largest_gap(E, w)
-            if gap < best:
-                best = gap
-                lower, upper = _corridor(best - 2.0 * SLACK, T, w)
-            continue
-        gone[g] += 1
-        if not _within_corridor(E, gone, size, k - p - 1, most[p + 1], least[p + 1], lower, upper):
-            gone[g] -= 1
-            continue
-        p += 1
-        tried[p] = 0
-        n_choices[p] = _sort_lagging(gone, size, E, w, choices[p])
-    return best, nodes
+        if budget == price - 1:
+            break
+        budget = min(budget + rise, price - 1)
+        rise *= 2
+    return found, template, price, used
 
 
 @njit(cache=True)
-def _sort_lagging(gone, size, E, w, choices):
-    """Put the groups that can be popped into `choices`, the one with the least exposure per share first."""
-    count = 0
-    for g in range(gone.shape[0]):
-        if gone[g] < size[g]:
-            at = count
-            while at > 0 and E[choices[at - 1]] / w[choices[at - 1]] > E[g] / w[g]:
-                choices[at] = choices[at - 1]
-                at -= 1
-            choices[at] = g
-            count += 1
-    return count
+def solve(
+    order, groups, certain, P, spent, w, tolerance, displayed_only, fairest, place_keys, states, child, resolution,
+    plain_nodes, max_nodes,
+):  # fmt: skip
+    """The best template for a draw: queues, search, fallback and ties in one go.
+
+    Returns (shown (k,), template (k,), added regret, exposure after the round (G,), qualified, exact). `place_keys`
+    (G, k), unless empty, takes the place of draw positions where equals are settled.
+    """
+    n_groups, k = w.shape[0], P.shape[0]
+    queue, size, place, cost = build_queues(order, groups, certain, k, n_groups, displayed_only)
+    if place_keys.shape[0] > 0:
+        place = place_keys
+    found, template, regret, nodes = least_cost(tolerance, spent, w, P, size, place, cost, states, child, plain_nodes, max_nodes)
+    limit = tolerance
+    if not found:
+        _, limit, more = least_gap(np.inf, NO_LIMIT, resolution, spent, w, P, size, place, cost, max_nodes)
+        nodes = max(nodes, more)
+    elif fairest:
+        _, limit, more = least_gap(tolerance, regret, resolution, spent, w, P, size, place, cost, max_nodes)
+        nodes = max(nodes, more)
+    if limit != tolerance:
+        _, template, regret, more = least_cost(limit, spent, w, P, size, place, cost, states, child, plain_nodes, max_nodes)
+        nodes = max(nodes, more)
+    shown = np.empty(k, dtype=np.int64)
+    seen = np.zeros(n_groups, dtype=np.int64)
+    gain = np.zeros(n_groups)
+    for p in range(k):
+        g = template[p]
+        shown[p] = queue[g, seen[g]]
+        seen[g] += 1
+        gain[g] += P[p]
+    after = spent + gain
+    return shown, template, regret, after, largest_gap(after, w) <= tolerance + SLACK, nodes <= max_nodes

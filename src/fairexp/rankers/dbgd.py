@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.linear import linear_scores
+from fairexp.kernels.linear import duel_scores, linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.interleaving import (
@@ -62,8 +63,7 @@ class DBGD(Ranker):
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         direction = unit_vector(self.n_features, rng)
-        scores = linear_scores(query.features, self.weights)
-        rival_scores = linear_scores(query.features, self.weights + self.step * direction)
+        scores, rival_scores = duel_scores(query.features, self.weights, direction, self.step)
         interleave = team_draft if self.interleaving == "team-draft" else probabilistic
         shown, credit = interleave(scores, rival_scores, length=self.length, rng=rng)
         return self._show(query, shown, scores, memory={"direction": direction, "credit": credit})
@@ -72,8 +72,7 @@ class DBGD(Ranker):
         prefer = team_draft_preference if self.interleaving == "team-draft" else probabilistic_preference
         credit = np.asarray(ranking.memory["credit"], dtype=np.float64)
         if prefer(credit, clicks) > 0.0:
-            direction = np.asarray(ranking.memory["direction"], dtype=np.float64)
-            self.weights = self.weights + self._rate * direction
+            self.weights = self.weights + self._rate * np.asarray(ranking.memory["direction"], dtype=np.float64)
             self._rate *= self.decay
 
     def _score(self, features: Floats) -> Floats:
@@ -93,8 +92,9 @@ def unit_vector(n_features: int, rng: np.random.Generator) -> Floats:
     norm = 0.0
     while norm == 0.0:  # the zero vector has no direction
         vector = rng.standard_normal(n_features)
-        norm = float(np.sqrt(vector @ vector))
-    return vector / norm
+        norm = math.sqrt(vector @ vector)
+    vector /= norm
+    return vector
 
 
 def check_decay(decay: float) -> float:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.interleaving import draft_teams, draw_interleaved, expected_sign
-from fairexp.kernels.linear import top_documents
+from fairexp.kernels.interleaving import draft_by_score, draw_interleaved, expected_sign
 from fairexp.types import Bools, Floats, Ints
 from fairexp.validation import check_count
 
@@ -45,11 +44,8 @@ def team_draft(scores: Floats, rival_scores: Floats, *, length: int, rng: np.ran
     Radlinski, Kurup and Joachims, "How does clickthrough data reflect retrieval quality?", CIKM 2008.
     """
     n = _check_lists(scores, rival_scores, length)
-    keys = rng.random(n)
-    current, rival = top_documents(scores, keys, length), top_documents(rival_scores, keys, length)
-    rival_first = rng.random(len(current)) < 0.5
-    shown, team = draft_teams(current, rival, rival_first, n)
-    return Interleaved(shown, team.astype(np.float64))
+    m = min(length, n)
+    return Interleaved(*draft_by_score(scores, rival_scores, rng.random(n + m), m))
 
 
 def team_draft_preference(credit: Floats, clicks: Bools) -> float:
@@ -58,7 +54,7 @@ def team_draft_preference(credit: Floats, clicks: Bools) -> float:
     >>> team_draft_preference(np.array([0.0, 1.0, -1.0]), np.array([True, True, False]))
     1.0
     """
-    return float(credit[clicks].sum())
+    return float(credit @ clicks)
 
 
 def probabilistic(scores: Floats, rival_scores: Floats, *, length: int, rng: np.random.Generator) -> Interleaved:

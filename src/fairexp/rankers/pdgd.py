@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairexp.kernels.linear import linear_scores, top_documents
+from fairexp.kernels.linear import bounded_scores, linear_scores, top_documents
 from fairexp.kernels.pdgd import document_weights, log_rest
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.dbgd import check_decay
-from fairexp.rankers.scaling import shortened
+from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import Bools, Floats, Query, Ranking, State
 from fairexp.validation import check_number
 
@@ -69,7 +69,7 @@ class PDGD(Ranker):
         self._rate *= self.decay
 
     def _score(self, features: Floats) -> Floats:
-        scores: Floats = linear_scores(shortened(features), self.weights)
+        scores: Floats = bounded_scores(features, self.weights, MAX_NORM)
         return scores
 
     def _state(self) -> State:

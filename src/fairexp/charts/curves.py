@@ -1,0 +1,99 @@
+"""The three charts, each defined once: report, PNG and SVG are drawn from the same definition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairexp.charts.drawing import Frame, draw
+from fairexp.charts.extra import altair
+from fairexp.charts.labels import Axis
+from fairexp.charts.rows import Row, over_seeds
+from fairexp.charts.style import BAND, MUTED, PAPER
+from fairexp.errors import ArgumentError
+
+QUIET_START = 0.02
+"""The part of the rounds before a running mean of NDCG is drawn: a mean of few queries says little."""
+
+
+def online_chart(rows: Sequence[Row], *, theme: str = "light") -> Any:
+    """The mean NDCG@10 of all that users were shown so far, by round."""
+    last = max((row["round"] for row in rows), default=0)
+    points = over_seeds([row for row in rows if row["round"] >= QUIET_START * last], "online")
+    frame = Frame(
+        title="Online NDCG",
+        subtitle="what users were shown, mean so far; higher is better ↑",
+        value="NDCG@10",
+        axis=_snug(points, "online"),
+        theme=theme,
+    )
+    return draw(points, frame)
+
+
+def heldout_chart(rows: Sequence[Row], *, theme: str = "light") -> Any:
+    """The NDCG@10 of what was learned, on held-out queries, by round."""
+    points = over_seeds(rows, "heldout")
+    frame = Frame(
+        title="Held-out NDCG",
+        subtitle="what was learned, on unseen queries; higher is better ↑",
+        value="NDCG@10",
+        axis=_snug(points, "heldout"),
+        theme=theme,
+    )
+    return draw(points, frame)
+
+
+def unfairness_chart(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light") -> Any:
+    """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above."""
+    points = over_seeds(rows, "unfairness")
+    _some(points, "unfairness")
+    top = max(max(point["high"] for point in points), 10 * tolerance)
+    frame = Frame(
+        title="Unfairness",
+        subtitle="exposure gap between the groups; lower is better ↓",
+        value="gap (log scale above the tolerance)",
+        axis=Axis(0.0, 1.3 * top, constant=tolerance),
+        theme=theme,
+        ticks=_ticks(tolerance, top),
+    )
+    return draw(points, frame, behind=_tolerance_band(tolerance, points, theme))
+
+
+def charts(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light") -> dict[str, Any]:
+    """All charts that the rows have data for, by file name."""
+    made: dict[str, Any] = {"online-ndcg": online_chart(rows, theme=theme)}
+    if any(row["heldout"] is not None for row in rows):
+        made["heldout-ndcg"] = heldout_chart(rows, theme=theme)
+    if any(row["unfairness"] is not None for row in rows):
+        made["unfairness"] = unfairness_chart(rows, tolerance=tolerance, theme=theme)
+    return made
+
+
+def _some(points: Sequence[Row], measure: str) -> None:
+    if not points:
+        raise ArgumentError("rows", f"none with {measure}", f"rows in which {measure} was measured")
+
+
+def _snug(points: Sequence[Row], measure: str) -> Axis:
+    """An axis around the values, to the next twentieth on either side."""
+    _some(points, measure)
+    low, high = min(point["low"] for point in points), max(point["high"] for point in points)
+    return Axis(max(int(low * 20 - 0.2), 0) / 20, min(int(high * 20 + 1.2), 20) / 20)
+
+
+def _ticks(tolerance: float, top: float) -> tuple[float, ...]:
+    """0, the tolerance, and every power of ten above it up to `top`."""
+    powers = [10.0**power for power in range(-6, 10)]
+    return (0.0, tolerance, *(power for power in powers if 2 * tolerance < power <= 1.3 * top))
+
+
+def _tolerance_band(tolerance: float, points: Sequence[Row], theme: str) -> list[Any]:
+    """A shaded band from 0 to the tolerance, with its name above it."""
+    alt = altair()
+    last = max(point["round"] for point in points)
+    source = alt.Data(values=[{"low": 0.0, "high": tolerance, "at": 0.5 * last, "text": f"tolerance {tolerance:g}"}])
+    band = alt.Chart(source).mark_rect(color=BAND[theme]).encode(y="low:Q", y2="high:Q")
+    text = alt.Chart(source).encode(x="at:Q", y="high:Q", text="text:N")
+    style: dict[str, Any] = {"baseline": "bottom", "dy": -3, "fontSize": 11, "fontStyle": "italic"}
+    halo = text.mark_text(**style, stroke=PAPER[theme], strokeWidth=3, color=PAPER[theme])
+    return [band, halo, text.mark_text(**style, color=MUTED[theme])]

@@ -1,0 +1,139 @@
+"""Lines over rounds with bands, sparse markers, and names at their ends: what all charts share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairexp.charts.extra import altair
+from fairexp.charts.labels import Axis, spread
+from fairexp.charts.rows import Row
+from fairexp.charts.style import GRID, INK, MUTED, PAPER, Look, display_name, looks
+
+WIDTH, HEIGHT = 330, 300
+LINE_OF_TEXT = 15
+FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands around the lines; `ticks` None leaves them to the axis."""
+
+    title: str
+    subtitle: str
+    value: str
+    axis: Axis
+    theme: str
+    ticks: tuple[float, ...] | None = None
+
+
+def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = ()) -> Any:
+    """A layered chart of `points` (ranker, round, value, low, high), with the layers `behind` at the back."""
+    alt = altair()
+    rankers = list(dict.fromkeys(point["ranker"] for point in points))
+    styles = looks(rankers, frame.theme)
+    named = [{**point, "name": display_name(point["ranker"])} for point in points]
+    base = alt.Chart(alt.Data(values=named)).encode(
+        x=_rounds(points), y=_values("value", frame), color=_scale(alt.Color, styles, "colour")
+    )
+    line = base.mark_line(clip=True, strokeJoin="round").encode(
+        strokeDash=_scale(alt.StrokeDash, styles, "dash"), strokeWidth=_scale(alt.StrokeWidth, styles, "width")
+    )
+    band = base.mark_area(opacity=0.16, clip=True).encode(y=_values("low", frame), y2="high:Q")
+    layers = [*behind, band, line, _markers(named, base, styles), _names(named, styles, frame)]
+    title = alt.TitleParams(frame.title, subtitle=frame.subtitle)
+    return _dressed(alt.layer(*layers, title=title, width=WIDTH, height=HEIGHT), frame.theme)
+
+
+def _rounds(points: Sequence[Row]) -> Any:
+    alt = altair()
+    last = max(point["round"] for point in points)
+    axis = alt.Axis(tickCount=5, grid=False, format=",d")
+    return alt.X("round:Q", title="rounds", scale=alt.Scale(domain=[0, last], nice=False), axis=axis)
+
+
+def _values(field: str, frame: Frame) -> Any:
+    alt = altair()
+    axis = frame.axis
+    if axis.constant is None:
+        scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
+        return alt.Y(f"{field}:Q", title=frame.value, scale=scale, axis=alt.Axis(tickCount=6, format=".2f"))
+    scale = alt.Scale(type="symlog", constant=axis.constant, domain=[axis.low, axis.high], nice=False)
+    ticks = alt.Axis(values=list(frame.ticks or ()), format=",~g")
+    return alt.Y(f"{field}:Q", title=frame.value, scale=scale, axis=ticks)
+
+
+def _scale(channel: Any, styles: dict[str, Look], trait: str) -> Any:
+    """One trait of the looks as a scale over rankers; names at the lines take the place of a legend."""
+    alt = altair()
+    traits = [getattr(look, trait) for look in styles.values()]
+    found = [list(value) if isinstance(value, tuple) else value for value in traits]
+    return channel("ranker:N", legend=None, scale=alt.Scale(domain=list(styles), range=found))
+
+
+def _markers(named: Sequence[Row], base: Any, styles: dict[str, Look]) -> Any:
+    """A marker at about every eighth of the rounds, staggered so that those of close lines do not coincide."""
+    alt = altair()
+    last = max(point["round"] for point in named)
+    kept = []
+    for number, ranker in enumerate(styles):
+        own = [point for point in named if point["ranker"] == ranker]
+        aims = [last * (step + number / len(styles)) / 8 for step in range(8)]
+        nearest = [min(own, key=lambda point, aim=aim: abs(point["round"] - aim)) for aim in aims]  # type: ignore[misc]
+        kept += list({point["round"]: point for point in [*nearest, own[-1]]}.values())
+    tooltip = [
+        alt.Tooltip("name:N", title="ranker"),
+        alt.Tooltip("round:Q", format=",d"),
+        alt.Tooltip("value:Q", title="mean", format=",.3f"),
+        alt.Tooltip("low:Q", title="lowest seed", format=",.3f"),
+        alt.Tooltip("high:Q", title="highest seed", format=",.3f"),
+    ]
+    marks = base.mark_point(filled=True, size=46, opacity=1)
+    marks.data = alt.Data(values=kept)
+    return marks.encode(shape=_scale(alt.Shape, styles, "marker"), tooltip=tooltip)
+
+
+def _names(named: Sequence[Row], styles: dict[str, Look], frame: Frame) -> Any:
+    """The name of each line right of its end, moved up or down where two would overlap."""
+    alt = altair()
+    ends = [[point for point in named if point["ranker"] == ranker][-1] for ranker in styles]
+    positions = [min(max(frame.axis.position(end["value"]), 0.0), 1.0) for end in ends]
+    moved = spread(positions, gap=LINE_OF_TEXT / HEIGHT)
+    labels = [
+        {"ranker": end["ranker"], "name": end["name"], "value": frame.axis.value(position), "fair": number == 0}
+        for end, position, number in zip(ends, moved, _emphasis(styles), strict=True)
+    ]
+    text = alt.Chart(alt.Data(values=labels)).mark_text(align="left", dx=9, fontSize=12, clip=False)
+    return text.encode(
+        x=alt.value(WIDTH),
+        y=_values("value", frame),
+        text="name:N",
+        color=_scale(alt.Color, styles, "colour"),
+        fontWeight=alt.condition("datum.fair", alt.value("bold"), alt.value("normal")),
+    )
+
+
+def _emphasis(styles: dict[str, Look]) -> list[int]:
+    """0 for the widest line, 1 for the rest."""
+    widest = max(look.width for look in styles.values())
+    return [0 if look.width == widest and len(styles) > 1 else 1 for look in styles.values()]
+
+
+def _dressed(chart: Any, theme: str) -> Any:
+    quiet = {"labelColor": MUTED[theme], "titleColor": MUTED[theme], "domainColor": MUTED[theme]}
+    return (
+        chart.configure(background=PAPER[theme], font=FONT, padding=8)
+        .configure_view(stroke=None)
+        .configure_axis(
+            **quiet,
+            gridColor=GRID[theme],
+            tickColor=MUTED[theme],
+            labelFontSize=11,
+            titleFontSize=12,
+            titleFontWeight="normal",
+        )
+        .configure_title(
+            color=INK[theme], subtitleColor=MUTED[theme], anchor="start", fontSize=16, subtitleFontSize=12, offset=12
+        )
+    )

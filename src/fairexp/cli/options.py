@@ -1,0 +1,55 @@
+"""The options of `fairexp simulate`, and those of them that other commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    str, typer.Option(metavar="NAME|FILE", help="A world, a collection (see `fairexp data list`) or a file.")
+]
+Folder = Annotated[Path | None, typer.Option(help="Where a collection lies.")]
+Fold = Annotated[int, typer.Option(min=1, help="Which fold of a collection.")]
+Heldout = Annotated[Path | None, typer.Option(help="File to evaluate on, beside a --data file.")]
+Group = Annotated[
+    str | None, typer.Option(metavar="RULE", help="How documents are grouped, e.g. pagerank or 130:0.12.")
+]
+Queries = Annotated[int | None, typer.Option(min=1, help="Serve only so many of the queries.")]
+Rankers = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="A ranker (see `fairexp rankers`); repeatable.")
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A parameter, for all chosen rankers that have it; RANKER.KEY=VALUE for one. Repeatable.",
+    ),
+]
+Users = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME|FILE", help="perfect, navigational, informational or a YAML file; repeatable."),
+]
+StopAfter = Annotated[
+    str | None, typer.Option(metavar="click|any", help="When users may leave: after a click, or after any document.")
+]
+Rounds = Annotated[int, typer.Option(min=1, help="Queries served in each run.")]
+Seeds = Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds: 0, 1, ...")]
+Seed = Annotated[int | None, typer.Option(min=0, help="One seed instead; 0 unless told.")]
+Length = Annotated[int, typer.Option(min=1, help="Documents shown.")]
+Exposure = Annotated[
+    str, typer.Option(metavar="NAME|FILE|NUMBERS", help="By position: reciprocal, logarithmic, flat, ...")
+]
+Shares = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE|NUMBERS",
+        help="What groups are owed: equal, size, average_utility, total_utility, or numbers such as 1.22,1.",
+    ),
+]
+Beta = Annotated[float | None, typer.Option(help="What group 0 is owed per unit of group 1, for two groups.")]
+Out = Annotated[Path | None, typer.Option(help="Keep settings, trace and result of each run here.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete runs that --out holds already.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes at once; one per core unless told.")]
