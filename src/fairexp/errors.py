@@ -6,7 +6,9 @@ was given, what was expected, and what to do.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 
 class FairexpError(Exception):
@@ -27,6 +29,10 @@ class ArgumentError(FairexpError, ValueError):
         self.remedy = remedy
         message = f"{argument}: expected {expected}, got {given}"
         super().__init__(f"{message}. {remedy}" if remedy else message)
+
+    def __reduce__(self) -> tuple[type[ArgumentError], tuple[str, str, str, str]]:
+        """What a worker process sends home: the value as it is printed."""
+        return type(self), (self.argument, str(self.given), self.expected, self.remedy)
 
 
 class ForeignRankingError(FairexpError, ValueError):
@@ -51,8 +57,12 @@ class DataError(FairexpError, ValueError):
     def __init__(self, path: str | Path, problem: str, *, line: int | None = None) -> None:
         self.path = str(path)
         self.line = line
+        self.problem = problem
         where = self.path if line is None else f"{self.path}, line {line}"
         super().__init__(f"{where}: {problem}")
+
+    def __reduce__(self) -> tuple[Any, tuple[str, str], dict[str, Any]]:
+        return partial(type(self), line=self.line), (self.path, self.problem), {}
 
 
 class RunExistsError(FairexpError):

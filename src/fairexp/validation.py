@@ -50,6 +50,17 @@ def as_groups(groups: ArrayLike, *, n: int, name: str = "groups") -> Ints:
     return np.ascontiguousarray(given, dtype=np.int64)
 
 
+def as_shares(shares: ArrayLike) -> Floats:
+    """`shares` as a (G,) array of at least two positive numbers, or an `ArgumentError`."""
+    given = np.asarray(shares)
+    if given.ndim != 1 or len(given) < 2 or given.dtype.kind not in "fiu":
+        raise ArgumentError("shares", repr(shares), "at least two numbers, one per group")
+    numbers = given.astype(np.float64)
+    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+        raise ArgumentError("shares", repr(shares), "finite numbers above 0", "A share of 0 would ban the group.")
+    return numbers
+
+
 def as_clicks(clicks: ArrayLike, length: int) -> Bools:
     """`clicks` as a (length,) bool array, or an `ArgumentError`."""
     given = np.asarray(clicks)

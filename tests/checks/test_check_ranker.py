@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.checks import broken as rankers
 
 from fairexp.checks import CheckFailed, all_queries, check_ranker
 from fairexp.checks.comparison import first_difference, size_of
 from fairexp.errors import FairexpError
+from tests.checks import broken as rankers
 
 LISTS = "shown documents are distinct"
 SCORES = "scores are finite"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.letor import scale_by_query
 
 from fairexp.data import Dataset
 from fairexp.errors import ArgumentError
 from fairexp.kernels.scaling import scale_queries
+from tests.reference.letor import scale_by_query
 
 
 def make(sizes: tuple[int, ...] = (3, 1, 4, 2), d: int = 5, seed: int = 0) -> Dataset:

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.letor import exact_float32, parse_letor, scale_by_query
 
 from fairexp.data import arranging, blocks, parsing, read_letor
 from fairexp.data.numbers import nearest_float32
 from fairexp.errors import ArgumentError, DataError
+from tests.reference.letor import exact_float32, parse_letor, scale_by_query
 
 TEXT = """# a whole line of comment
 2 qid:q1 1:4 3:-1.5 # docid = 1 qid:9

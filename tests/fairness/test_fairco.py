@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.reference.fairco import PlainFairCo
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
@@ -13,6 +12,7 @@ from fairexp.fairness.fairco import MERIT_FLOOR, FairCo
 from fairexp.fairness.ridge import REFRESH_EVERY, OnlineRidge
 from fairexp.randomness import make_rng
 from fairexp.types import Query
+from tests.reference.fairco import PlainFairCo
 
 
 @pytest.mark.parametrize("merit", ["estimated", (1.0, 0.5)])

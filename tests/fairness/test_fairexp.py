@@ -113,7 +113,7 @@ def test_exploration_inside_a_block_is_uniform_next_to_certain_orders():
     for _ in range(3000):
         ranking = ranker.rank(Query(features, [0, 0, 0, 1, 1, 1, 1]))
         counts[tuple(d for d in ranking.shown if d < 3)] += 1
-    pairs = [order for order in permutations(range(3), 2)]
+    pairs = list(permutations(range(3), 2))
     first_two = Counter()
     for order, count in counts.items():
         if len(order) >= 2:

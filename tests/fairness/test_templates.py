@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.templates import all_interleavings, all_rankings, brute_force, reversed_orders, unfairness_after
 
 from fairexp.errors import ArgumentError
 from fairexp.fairness.templates import best_template
+from tests.reference.templates import all_interleavings, all_rankings, brute_force, reversed_orders, unfairness_after
 
 CURVES = {
     "reciprocal": lambda k: 1.0 / np.arange(1, k + 1),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import ndcg as reference
 
 from fairexp.errors import ArgumentError
 from fairexp.kernels.ndcg import COUNTING_LIMIT
 from fairexp.metrics import dataset_ndcg, discounted, ndcg
+from tests.reference import ndcg as reference
 
 LABELS = [3, 2, 3, 0, 1, 2]
 few_documents = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=6)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rankers.simulation import learn, small_world
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
 from fairexp.rankers.dbgd import DBGD, unit_vector
 from fairexp.types import Query
+from tests.rankers.simulation import learn, small_world
 
 KINDS = ("team-draft", "probabilistic")
 

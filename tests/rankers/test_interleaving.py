@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import dbgd as reference
 
 from fairexp.errors import ArgumentError
 from fairexp.kernels.interleaving import draft_teams, draw_interleaved, expected_sign
@@ -16,6 +15,7 @@ from fairexp.rankers.interleaving import (
     team_draft,
     team_draft_preference,
 )
+from tests.reference import dbgd as reference
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)
 

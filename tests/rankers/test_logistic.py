@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.pairrank import exact_theta
 
 from fairexp.rankers.logistic import PairwiseLogistic
+from tests.reference.pairrank import exact_theta
 
 
 def noisy_preferences(rng, truth, n_rounds, scale=1.0):

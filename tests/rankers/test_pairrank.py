@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from tests.reference import pairrank as reference
 
 from fairexp import PairRank, Query
 from fairexp.errors import ArgumentError, ForeignRankingError
 from fairexp.rankers.pairs import preference_rows
+from tests.reference import pairrank as reference
 
 
 def believer(rng, d, *, alpha, **options):

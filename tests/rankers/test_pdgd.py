@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rankers.simulation import learn, small_world
-from tests.reference import pdgd as reference
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
 from fairexp.kernels.pdgd import document_weights, log_rest
 from fairexp.rankers.pdgd import PDGD
 from fairexp.types import Query
+from tests.rankers.simulation import learn, small_world
+from tests.reference import pdgd as reference
 
 
 def weights_of(scores, shown, clicks, current=None):

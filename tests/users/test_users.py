@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.clicks import walk
 
 from fairexp.errors import ArgumentError, StateError
 from fairexp.types import Ranking
 from fairexp.users import Cascade, DependentClickModel, PositionBased, dependent_clicks, preset_grades
 from fairexp.users.dependent import PRESETS
+from tests.reference.clicks import walk
 
 GRADE_MIX = (0.52, 0.32, 0.13, 0.02, 0.01)
 

@@ -9,7 +9,7 @@ from fairexp.charts.drawing import Frame, draw
 from fairexp.charts.extra import altair
 from fairexp.charts.labels import Axis
 from fairexp.charts.rows import Row, over_seeds
-from fairexp.charts.style import BAND, MUTED, PAPER
+from fairexp.charts.style import BAND
 from fairexp.errors import ArgumentError
 
 QUIET_START = 0.02
@@ -55,8 +55,9 @@ def unfairness_chart(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str 
         axis=Axis(0.0, 1.3 * top, constant=tolerance),
         theme=theme,
         ticks=_ticks(tolerance, top),
+        notes=((f"tolerance {tolerance:g}", tolerance / 3),),
     )
-    return draw(points, frame, behind=_tolerance_band(tolerance, points, theme))
+    return draw(points, frame, behind=[_tolerance_band(tolerance, theme)])
 
 
 def charts(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light") -> dict[str, Any]:
@@ -87,13 +88,8 @@ def _ticks(tolerance: float, top: float) -> tuple[float, ...]:
     return (0.0, tolerance, *(power for power in powers if 2 * tolerance < power <= 1.3 * top))
 
 
-def _tolerance_band(tolerance: float, points: Sequence[Row], theme: str) -> list[Any]:
-    """A shaded band from 0 to the tolerance, with its name above it."""
+def _tolerance_band(tolerance: float, theme: str) -> Any:
+    """A shaded band from 0 to the tolerance."""
     alt = altair()
-    last = max(point["round"] for point in points)
-    source = alt.Data(values=[{"low": 0.0, "high": tolerance, "at": 0.5 * last, "text": f"tolerance {tolerance:g}"}])
-    band = alt.Chart(source).mark_rect(color=BAND[theme]).encode(y="low:Q", y2="high:Q")
-    text = alt.Chart(source).encode(x="at:Q", y="high:Q", text="text:N")
-    style: dict[str, Any] = {"baseline": "bottom", "dy": -3, "fontSize": 11, "fontStyle": "italic"}
-    halo = text.mark_text(**style, stroke=PAPER[theme], strokeWidth=3, color=PAPER[theme])
-    return [band, halo, text.mark_text(**style, color=MUTED[theme])]
+    source = alt.Data(values=[{"low": 0.0, "high": tolerance}])
+    return alt.Chart(source).mark_rect(color=BAND[theme]).encode(y="low:Q", y2="high:Q")

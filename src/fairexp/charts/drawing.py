@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from fairexp.charts.extra import altair
 from fairexp.charts.labels import Axis, spread
 from fairexp.charts.rows import Row
-from fairexp.charts.style import GRID, INK, MUTED, PAPER, Look, display_name, looks
+from fairexp.charts.style import EMPHASIS, GRID, INK, MUTED, PAPER, Look, display_name, looks
 
 WIDTH, HEIGHT = 330, 300
 LINE_OF_TEXT = 15
@@ -18,7 +19,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around the lines; `ticks` None leaves them to the axis."""
+    """What stands around the lines; `ticks` None leaves them to the axis, `notes` are named values at its far end."""
 
     title: str
     subtitle: str
@@ -26,6 +27,7 @@ class Frame:
     axis: Axis
     theme: str
     ticks: tuple[float, ...] | None = None
+    notes: tuple[tuple[str, float], ...] = ()
 
 
 def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = ()) -> Any:
@@ -37,11 +39,8 @@ def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = ()) -> 
     base = alt.Chart(alt.Data(values=named)).encode(
         x=_rounds(points), y=_values("value", frame), color=_scale(alt.Color, styles, "colour")
     )
-    line = base.mark_line(clip=True, strokeJoin="round").encode(
-        strokeDash=_scale(alt.StrokeDash, styles, "dash"), strokeWidth=_scale(alt.StrokeWidth, styles, "width")
-    )
-    band = base.mark_area(opacity=0.16, clip=True).encode(y=_values("low", frame), y2="high:Q")
-    layers = [*behind, band, line, _markers(named, base, styles), _names(named, styles, frame)]
+    band = base.mark_area(opacity=0.1, clip=True).encode(y=_values("low", frame), y2="high:Q")
+    layers = [*behind, band, *_lines(base, styles), _markers(named, base, styles), *_names(named, styles, frame)]
     title = alt.TitleParams(frame.title, subtitle=frame.subtitle)
     return _dressed(alt.layer(*layers, title=title, width=WIDTH, height=HEIGHT), frame.theme)
 
@@ -60,8 +59,19 @@ def _values(field: str, frame: Frame) -> Any:
         scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
         return alt.Y(f"{field}:Q", title=frame.value, scale=scale, axis=alt.Axis(tickCount=6, format=".2f"))
     scale = alt.Scale(type="symlog", constant=axis.constant, domain=[axis.low, axis.high], nice=False)
-    ticks = alt.Axis(values=list(frame.ticks or ()), format=",~g")
+    ticks = alt.Axis(values=list(frame.ticks or ()), format=",~r")
     return alt.Y(f"{field}:Q", title=frame.value, scale=scale, axis=ticks)
+
+
+def _lines(base: Any, styles: dict[str, Look]) -> list[Any]:
+    """The lines, thin ones first, so that the emphasised one lies on top."""
+    dashes = _scale(altair().StrokeDash, styles, "dash")
+    layers = []
+    for width in sorted({look.width for look in styles.values()}):
+        own = json.dumps([ranker for ranker, look in styles.items() if look.width == width])
+        line = base.mark_line(clip=True, strokeJoin="round", strokeWidth=width)
+        layers.append(line.transform_filter(f"indexof({own}, datum.ranker) >= 0").encode(strokeDash=dashes))
+    return layers
 
 
 def _scale(channel: Any, styles: dict[str, Look], trait: str) -> Any:
@@ -94,30 +104,31 @@ def _markers(named: Sequence[Row], base: Any, styles: dict[str, Look]) -> Any:
     return marks.encode(shape=_scale(alt.Shape, styles, "marker"), tooltip=tooltip)
 
 
-def _names(named: Sequence[Row], styles: dict[str, Look], frame: Frame) -> Any:
-    """The name of each line right of its end, moved up or down where two would overlap."""
-    alt = altair()
+def _names(named: Sequence[Row], styles: dict[str, Look], frame: Frame) -> list[Any]:
+    """The name of each line right of its end, and the notes, moved up or down where two would overlap."""
     ends = [[point for point in named if point["ranker"] == ranker][-1] for ranker in styles]
-    positions = [min(max(frame.axis.position(end["value"]), 0.0), 1.0) for end in ends]
-    moved = spread(positions, gap=LINE_OF_TEXT / HEIGHT)
+    values = [end["value"] for end in ends] + [value for _, value in frame.notes]
+    positions = [min(max(frame.axis.position(value), 0.0), 1.0) for value in values]
+    heights = [frame.axis.value(position) for position in spread(positions, gap=LINE_OF_TEXT / HEIGHT)]
     labels = [
-        {"ranker": end["ranker"], "name": end["name"], "value": frame.axis.value(position), "fair": number == 0}
-        for end, position, number in zip(ends, moved, _emphasis(styles), strict=True)
+        {"ranker": end["ranker"], "text": end["name"], "value": height}
+        for end, height in zip(ends, heights, strict=False)
     ]
-    text = alt.Chart(alt.Data(values=labels)).mark_text(align="left", dx=9, fontSize=12, clip=False)
-    return text.encode(
-        x=alt.value(WIDTH),
-        y=_values("value", frame),
-        text="name:N",
-        color=_scale(alt.Color, styles, "colour"),
-        fontWeight=alt.condition("datum.fair", alt.value("bold"), alt.value("normal")),
-    )
+    notes = [
+        {"text": text, "value": height} for (text, _), height in zip(frame.notes, heights[len(ends) :], strict=True)
+    ]
+    thick = [label for label in labels if styles[label["ranker"]].width == EMPHASIS]
+    thin = [label for label in labels if label not in thick]
+    colours = _scale(altair().Color, styles, "colour")
+    layers = [_texts(thick, frame, fontWeight="bold").encode(color=colours)] if thick else []
+    layers += [_texts(thin, frame).encode(color=colours)] if thin else []
+    return [*layers, *([_texts(notes, frame, fontStyle="italic", color=MUTED[frame.theme])] if notes else [])]
 
 
-def _emphasis(styles: dict[str, Look]) -> list[int]:
-    """0 for the widest line, 1 for the rest."""
-    widest = max(look.width for look in styles.values())
-    return [0 if look.width == widest and len(styles) > 1 else 1 for look in styles.values()]
+def _texts(labels: Sequence[Row], frame: Frame, **style: Any) -> Any:
+    alt = altair()
+    text = alt.Chart(alt.Data(values=list(labels))).mark_text(align="left", dx=9, fontSize=12, **style)
+    return text.encode(x=alt.value(WIDTH), y=_values("value", frame), text="text:N")
 
 
 def _dressed(chart: Any, theme: str) -> Any:

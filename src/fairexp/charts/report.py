@@ -29,7 +29,9 @@ def report_html(
 ) -> str:
     """The page. `charts` holds the same charts by name under "light" and "dark"; the table's cells are text."""
     converter = vl_convert()
-    specs = {theme: {name: chart.to_dict() for name, chart in made.items()} for theme, made in charts.items()}
+    specs = {
+        theme: {name: chart.to_dict(validate=False) for name, chart in made.items()} for theme, made in charts.items()
+    }
     figures = [
         f'<figure id="{escape(name)}"><noscript>{converter.vegalite_to_svg(spec)}</noscript></figure>'
         for name, spec in specs["light"].items()
@@ -61,5 +63,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _in_script(text: str) -> str:
-    """Text that cannot end the script element it stands in."""
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+    """Text that cannot end the script element it stands in; the escape reads as `<` in JSON and JavaScript strings."""
+    return text.replace("</script", r"\u003c/script").replace("<!--", r"\u003c!--")

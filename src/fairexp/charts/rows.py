@@ -13,6 +13,8 @@ from fairexp.simulation.recording import GAMMA, checkpoints
 from fairexp.simulation.run import SETTINGS, TRACE
 
 Row = dict[str, Any]
+FINE = 150
+"""About how many rows a run gives."""
 MEASURES = ("online", "heldout", "unfairness")
 
 
@@ -22,10 +24,10 @@ def read_rows(folders: Iterable[Path]) -> list[Row]:
 
 
 def read_run(folder: Path) -> list[Row]:
-    """A run's trace at its checkpoints: ranker, user, seed, round, and the `MEASURES` (None where not measured).
+    """A run's trace at some rounds: ranker, user, seed, round, and the `MEASURES` (None where not measured).
 
     `online` is the discounted mean NDCG of all that was shown so far, `heldout` that of the ranker's scores on
-    held-out queries, and `unfairness` the largest since the checkpoint before: no excursion is lost between points.
+    held-out queries, and `unfairness` the largest since the row before: no excursion is lost between points.
     """
     from pyarrow import parquet
 
@@ -34,11 +36,11 @@ def read_run(folder: Path) -> list[Row]:
         trace = parquet.read_table(folder / TRACE).to_pydict()
     except OSError as error:
         raise DataError(folder, f"is not the folder of a run ({error})") from error
-    marks = sorted({*checkpoints(settings["rounds"], settings["n_points"]), len(trace["round"])})
+    marks = _marks(settings["rounds"], settings["n_points"], len(trace["round"]))
     unfairness = trace.get("unfairness")
     rows = []
     start = 0
-    for mark in (mark for mark in marks if start < mark <= len(trace["round"])):
+    for mark in marks:
         weights = (1 - GAMMA**mark) / (1 - GAMMA)
         rows.append(
             {
@@ -51,6 +53,13 @@ def read_run(folder: Path) -> list[Row]:
         )
         start = mark
     return rows
+
+
+def _marks(rounds: int, n_points: int, played: int) -> list[int]:
+    """The rounds to keep of those `played`: the run's checkpoints, and enough between them for a spike to look thin."""
+    step = max(rounds // FINE, 1)
+    between = range(step, played + 1, step)
+    return sorted({mark for mark in checkpoints(rounds, n_points) if mark <= played} | {*between, played})
 
 
 def over_seeds(rows: Sequence[Row], measure: str) -> list[Row]:

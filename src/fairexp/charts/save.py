@@ -18,7 +18,7 @@ def save_charts(charts: Mapping[str, Any], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, chart in charts.items():
-        spec = chart.to_dict()
+        spec = chart.to_dict(validate=False)
         picture, drawing = folder / f"{name}.png", folder / f"{name}.svg"
         picture.write_bytes(converter.vegalite_to_png(spec, scale=SCALE))
         drawing.write_text(converter.vegalite_to_svg(spec), encoding="utf-8")

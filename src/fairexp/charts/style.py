@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from fairexp.simulation.registry import FAIR, NAMES
 
+EMPHASIS = 3.6
+"""The width of FairExp's line; others are half as wide."""
+
 FAIR_COLOURS = {"light": "#0072B2", "dark": "#56B4E9"}
 COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#999999")
 """M. Okabe and K. Ito's palette, without the blues (FairExp's own), and without black and yellow (lost on one of the
@@ -42,11 +45,11 @@ def looks(rankers: Sequence[str], theme: str) -> dict[str, Look]:
     emphasised = next((name for name in rankers if name.startswith(FAIR)), None)
     for name in rankers:
         if name == emphasised:
-            found[name] = Look(FAIR_COLOURS[theme], (1, 0), "circle", 3.6)
+            found[name] = Look(FAIR_COLOURS[theme], (1, 0), "circle", EMPHASIS)
             continue
         choice = (list_[n_others % len(list_)] for list_ in (COLOURS, DASHES, MARKERS))
         colour, dash, marker = choice
-        found[name] = Look(colour, dash, marker, 1.8)  # type: ignore[arg-type]
+        found[name] = Look(colour, dash, marker, EMPHASIS / 2)  # type: ignore[arg-type]
         n_others += 1
     return found
 

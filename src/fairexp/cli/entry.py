@@ -70,13 +70,12 @@ def load_command(name: str | None) -> Any:
     assert name is not None
     module, _, attribute = COMMANDS[name].place.partition(":")
     found = getattr(import_module(f"fairexp.cli.{module}"), attribute)
-    if not isinstance(found, typer.Typer):
-        alone = typer.Typer(add_completion=False)
-        alone.command(name)(found)
-        found = alone
-    command = typer.main.get_command(found)
-    command.name = name
-    return command
+    holder = typer.Typer(add_completion=False)
+    if isinstance(found, typer.Typer):
+        holder.add_typer(found, name=name)
+        return typer.main.get_group(holder).commands[name]
+    holder.command(name)(found)
+    return typer.main.get_command(holder)
 
 
 app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)

@@ -18,7 +18,10 @@ Group = Annotated[
 ]
 Queries = Annotated[int | None, typer.Option(min=1, help="Serve only so many of the queries.")]
 Rankers = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="A ranker (see `fairexp rankers`); repeatable.")
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="A ranker (see `fairexp rankers`); repeatable. Unless told: pairrank and fairexp-pairrank."
+    ),
 ]
 Assignments = Annotated[
     list[str] | None,
@@ -30,7 +33,9 @@ Assignments = Annotated[
 ]
 Users = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME|FILE", help="perfect, navigational, informational or a YAML file; repeatable."),
+    typer.Option(
+        metavar="NAME|FILE", help="perfect (unless told), navigational, informational, or a YAML file; repeatable."
+    ),
 ]
 StopAfter = Annotated[
     str | None, typer.Option(metavar="click|any", help="When users may leave: after a click, or after any document.")
@@ -46,7 +51,7 @@ Shares = Annotated[
     str | None,
     typer.Option(
         metavar="RULE|NUMBERS",
-        help="What groups are owed: equal, size, average_utility, total_utility, or numbers such as 1.22,1.",
+        help="What groups are owed: equal (unless told), size, average_utility, total_utility, or numbers like 1.22,1.",
     ),
 ]
 Beta = Annotated[float | None, typer.Option(help="What group 0 is owed per unit of group 1, for two groups.")]

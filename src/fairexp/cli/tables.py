@@ -69,10 +69,10 @@ def _columns(summaries: Sequence[Summary]) -> list[Column]:
         Column(f"% of\n{'first' if base.ranker != BASE else BASE}", lambda line: _percent(line, base), spare=2),
         Column("held\nout", lambda line: _mean(line, "offline_ndcg", ".3f")),
         Column("unfair\nlargest", lambda line: _gap(line.max_unfairness)),
-        Column("unfair\nmean", lambda line: _gap(_value(line, "mean_unfairness"))),
+        Column("unfair\nmean", lambda line: _gap(_value(line, "mean_unfairness")), spare=3),
         Column("unfair\nfinal", lambda line: _gap(_value(line, "final_unfairness")), spare=4),
-        Column("quali-\nfied", lambda line: share(_value(line, "qualified_share"))),
-        Column("added\nregret", lambda line: _mean(line, "mean_added_regret", ".2f"), spare=1),
+        Column("quali-\nfied", lambda line: share(_value(line, "qualified_share")), spare=1),
+        Column("added\nregret", lambda line: _mean(line, "mean_added_regret", ".2f"), spare=2),
         Column("rounds\n/s", lambda line: _mean(line, "rounds_per_second", ",.0f"), spare=5),
     ]
     if len(rounds) > 1:  # an interrupt: lines of unequal length must not pass for comparable
@@ -133,4 +133,7 @@ def _percent(line: Summary, base: Summary) -> str:
 
 
 def _gap(value: float | None) -> str:
-    return MISSING if value is None else f"{value:,.2f}" if value < 100 else f"{value:,.1f}"
+    """Three or four digits: gaps run from hundredths to tens of thousands."""
+    if value is None:
+        return MISSING
+    return f"{value:,.2f}" if value < 100 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError, DataError
-from fairexp.fairness.ledger import as_shares
 from fairexp.users.interventions import randomised_clicks, swapped_clicks
-from fairexp.validation import check_count, check_number
+from fairexp.validation import as_shares, check_count
 
 __all__ = [
     "CURVES",
@@ -26,7 +25,6 @@ __all__ = [
     "randomised_clicks",
     "reachable_gap",
     "swapped_clicks",
-    "tolerance_grid",
 ]
 
 CURVES: Mapping[str, Callable[[Floats], Floats]] = {
@@ -139,15 +137,6 @@ class ReachableGap:
     def least_tolerance(self) -> float:
         """The least tolerance that can be kept in the next round from every balance within it."""
         return self.gap / 2
-
-
-def tolerance_grid(exposure: ArrayLike, shares: ArrayLike, tolerance: float) -> float:
-    """The gap between reachable unfairness values that a run within `tolerance` can fall into: that around zero.
-
-    A run can be forced out of a tolerance below half of it; see `reachable_gap`.
-    """
-    check_number("tolerance", tolerance, at_least=0.0)
-    return reachable_gap(exposure, shares).gap
 
 
 def reachable_gap(exposure: ArrayLike, shares: ArrayLike) -> ReachableGap:

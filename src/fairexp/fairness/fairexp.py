@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
-from fairexp.fairness.exposure import exposure_curve, tolerance_grid
+from fairexp.fairness.exposure import exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger, shares_from
 from fairexp.fairness.templates import SCOPES, TIES, check_tolerance, find_template
 from fairexp.randomness import Seed
@@ -61,6 +61,8 @@ class FairExp(Ranker):
         self.host = host
         self.tolerance = check_tolerance(tolerance)
         self.ledger = Ledger(shares_from(beta, shares))
+        self.keeps_history = host.keeps_history
+        self.scores_unseen = host.scores_unseen
         self.exposure = exposure_curve(exposure, self.length)
         self.ties = check_choice("ties", ties, TIES)
         self.scope = check_choice("scope", scope, SCOPES)
@@ -122,10 +124,6 @@ class FairExp(Ranker):
     def _score(self, features: Floats) -> Floats:
         return self.host._score(features)
 
-    @property
-    def scores_unseen(self) -> bool:  # type: ignore[override]
-        return self.host.scores_unseen
-
     def _state(self) -> State:
         own: State = {"exposure": self.ledger.exposure.copy()}
         own.update({f"host.{key}": value for key, value in self.host.state().items()})
@@ -149,11 +147,11 @@ class FairExp(Ranker):
     def _warn_of_coarse_grid(self) -> None:
         if self.ledger.n_groups != 2 or not np.isfinite(self.tolerance):
             return
-        gap = tolerance_grid(self.exposure, self.ledger.shares, self.tolerance)
-        if self.tolerance < gap / 2:
+        least = reachable_gap(self.exposure, self.ledger.shares).least_tolerance
+        if self.tolerance < least:
             warnings.warn(
-                f"tolerance: {self.tolerance:g} is below half the grid of reachable unfairness ({gap / 2:.3g}) for "
-                f"this exposure curve and {self.length} positions. Some rounds will have no qualified ranking "
+                f"tolerance: {self.tolerance:g} is below half the grid of reachable unfairness ({least:.3g}) for "
+                f"this exposure curve and {self.length} positions. Some rounds may have no qualified ranking "
                 "however many candidates there are; raise the tolerance or use a less flat curve.",
                 ToleranceWarning,
                 stacklevel=3,

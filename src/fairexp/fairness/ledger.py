@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.validation import check_number
+from fairexp.kernels.templates import largest_gap
+from fairexp.validation import as_shares, check_number
 
 
 class Ledger:
@@ -35,24 +36,16 @@ class Ledger:
     @property
     def unfairness(self) -> float | Floats:
         """The signed gap of groups 0 and 1; with more groups the matrix (G, G) of every pair's."""
-        if self.n_groups == 2:
-            return float(self.exposure[0] - self.shares[0] / self.shares[1] * self.exposure[1])
-        return self.by_pair
-
-    @property
-    def by_pair(self) -> Floats:
-        """`[g, h]` is E_g - (w_g / w_h) E_h, for any number of groups (G, G)."""
-        ratios = self.shares[:, None] / self.shares[None, :]
-        return np.asarray(self.exposure[:, None] - ratios * self.exposure[None, :])
+        return signed_gaps(self.exposure, self.shares)
 
     @property
     def largest_gap(self) -> float:
         """The largest magnitude of unfairness over pairs g < h: what the tolerance limits."""
-        return float(np.abs(np.triu(self.by_pair, 1)).max())
+        return float(largest_gap(self.exposure, self.shares))
 
     def amounts(self, groups: Ints, exposure: Floats) -> Floats:
         """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
-        return np.bincount(groups, weights=exposure, minlength=self.n_groups)
+        return np.bincount(groups, weights=exposure, minlength=self.n_groups).astype(np.float64)
 
     def charge(self, groups: Ints, exposure: Floats) -> None:
         """Book the exposure (m,) of shown positions to the groups (m,) that hold them."""
@@ -63,15 +56,11 @@ class Ledger:
         self.exposure = self.exposure + (self.amounts(groups, measured) - self.amounts(groups, projected))
 
 
-def as_shares(shares: ArrayLike) -> Floats:
-    """`shares` as a (G,) array of at least two positive numbers, or an `ArgumentError`."""
-    given = np.asarray(shares)
-    if given.ndim != 1 or len(given) < 2 or given.dtype.kind not in "fiu":
-        raise ArgumentError("shares", repr(shares), "at least two numbers, one per group")
-    numbers = given.astype(np.float64)
-    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise ArgumentError("shares", repr(shares), "finite numbers above 0", "A share of 0 would ban the group.")
-    return numbers
+def signed_gaps(exposure: Floats, shares: Floats) -> float | Floats:
+    """E_0 - (w_0 / w_1) E_1 for two groups; the matrix (G, G) of E_g - (w_g / w_h) E_h for more."""
+    if len(shares) == 2:
+        return float(exposure[0] - shares[0] / shares[1] * exposure[1])
+    return np.asarray(exposure[:, None] - shares[:, None] / shares[None, :] * exposure[None, :])
 
 
 def shares_from(beta: float | None, shares: ArrayLike | None) -> Floats:

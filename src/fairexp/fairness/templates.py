@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.fairness.ledger import as_shares
+from fairexp.fairness.ledger import signed_gaps
 from fairexp.kernels.lattice import build_lattice, n_states
+from fairexp.kernels.reach import Bits, build_reach
 from fairexp.kernels.templates import SLACK, solve
-from fairexp.validation import as_groups, check_choice
+from fairexp.validation import as_groups, as_shares, check_choice
 
 TIES = ("draw", "fairest")
 SCOPES = ("full", "displayed")
@@ -25,6 +26,9 @@ PLAIN_NODES = 300
 
 MAX_STATES = 20_000
 """Largest lattice of counts that bounds are computed on; with more the search goes without."""
+
+MAX_REACH_WORDS = 500_000
+"""Memory for sums of exposure, in 64-bit words."""
 
 EXHAUSTIVE_BITS = 16.0
 RESOLUTION = 1e-3
@@ -128,6 +132,7 @@ def find_template(
     """`best_template` without its checks; `exposure` has one entry per position to fill, at most n."""
     length, n_groups = len(exposure), len(shares)
     states, child = _lattice(length, n_groups)
+    reach, width = _reach(exposure.tobytes())
     keys = _NO_KEYS
     if fairest and rng is not None:
         keys = rng.permutation(n_groups * length).reshape(n_groups, length)
@@ -142,22 +147,20 @@ def find_template(
         displayed_only,
         fairest,
         keys,
+        reach,
+        width,
         states,
         child,
         _resolution(tolerance, exposure, n_groups),
         PLAIN_NODES,
         MAX_NODES,
     )
-    if n_groups == 2:
-        unfairness: float | Floats = float(after[0] - shares[0] / shares[1] * after[1])
-    else:
-        unfairness = after[:, None] - shares[:, None] / shares[None, :] * after[None, :]
     return BestTemplate(
         shown=shown,
         template=template,
         added_regret=int(regret),
         exposure=after,
-        unfairness=unfairness,
+        unfairness=signed_gaps(after, shares),
         qualified=bool(qualified),
         exact=bool(exact),
     )
@@ -170,6 +173,15 @@ def _lattice(length: int, n_groups: int) -> tuple[Ints, Ints]:
         return np.zeros((0, n_groups), dtype=np.int64), np.zeros((0, n_groups), dtype=np.int64)
     states, child = build_lattice(length, n_groups)
     return states, child
+
+
+@lru_cache(maxsize=64)
+def _reach(exposure: bytes) -> tuple[Bits, float]:
+    """The sums of exposure that positions from each one down can give; curves are few, so they are kept."""
+    curve = np.frombuffer(exposure)
+    n_words = min(256, max(16, MAX_REACH_WORDS // len(curve) ** 2))
+    reach, width = build_reach(curve, n_words)
+    return reach, float(width)
 
 
 def _resolution(tolerance: float, exposure: Floats, n_groups: int) -> float:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fairexp.arrays import Bools, Floats, Ints
+
 WITHIN_BLOCK = {"certain": 0, "random": 1, "score": 2}
 
 
 @njit(cache=True)
-def certain_orders(s, G, a):
+def certain_orders(s: Floats, G: Floats, a: float) -> tuple[Bools, Ints, Ints, Ints, Ints]:
     """The relation (n, n), its blocks (n,), and per document how many stand surely above and below it.
 
     A certain order always points from the higher score to the lower. So, with documents sorted by score, a block ends
@@ -48,7 +50,9 @@ def certain_orders(s, G, a):
 
 
 @njit(cache=True)
-def exploration_draw(certain, block, above, below, by_score, keys, within_block):
+def exploration_draw(
+    certain: Bools, block: Ints, above: Ints, below: Ints, by_score: Ints, keys: Floats, within_block: int
+) -> Ints:
     """One order (n,) that respects the blocks; inside a block as `within_block` says (see `WITHIN_BLOCK`).
 
     `keys` (n,) are uniform random numbers. "certain" places, one after the other, a document chosen uniformly among
@@ -73,7 +77,9 @@ def exploration_draw(certain, block, above, below, by_score, keys, within_block)
 
 
 @njit(cache=True)
-def _draw_respecting(certain, above, below, members, n_before, n_after, keys, draw):
+def _draw_respecting(
+    certain: Bools, above: Ints, below: Ints, members: Ints, n_before: int, n_after: int, keys: Floats, draw: Ints
+) -> None:
     """Fill `draw` from position `n_before` on with `members` in a random order that reverses no certain one."""
     size = members.shape[0]
     waiting_for = np.empty(size, dtype=np.int64)

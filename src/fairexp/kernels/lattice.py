@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fairexp.arrays import Floats, Ints
+
 COORDINATE_STEPS = 12
 """Bisection steps for one group's price."""
 
@@ -22,7 +24,7 @@ SWEEPS = 2
 
 
 @njit(cache=True)
-def n_states(k, n_groups):
+def n_states(k: int, n_groups: int) -> int:
     """C(k + G, G), the number of count vectors with sum at most k (or 2**31 if that is smaller)."""
     count = 1.0
     for i in range(1, n_groups + 1):
@@ -31,7 +33,7 @@ def n_states(k, n_groups):
 
 
 @njit(cache=True)
-def build_lattice(k, n_groups):
+def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints]:
     """States (S, G) in the order of their numbers, and `child[s, g]`, the number of s with one more of g (or -1)."""
     total = n_states(k, n_groups)
     binomial = np.zeros((n_groups, k + 2), dtype=np.int64)
@@ -41,17 +43,19 @@ def build_lattice(k, n_groups):
         for s in range(1, k + 2):
             binomial[i, s] = binomial[i, s - 1] + binomial[i - 1, s]
     states = np.zeros((total, n_groups), dtype=np.int64)
-    child = np.full((total, n_groups), -1, dtype=np.int64)
+    child = np.zeros((total, n_groups), dtype=np.int64)
     a = np.zeros(n_groups, dtype=np.int64)
     for number in range(total):
-        states[number] = a
-        if a.sum() < k:
-            for g in range(n_groups):
-                code, s = 0, 0
-                for i in range(n_groups):
-                    s += a[i] + (1 if i == g else 0)
-                    code += binomial[i, s]
-                child[number, g] = code
+        p = 0
+        for g in range(n_groups):
+            states[number, g] = a[g]
+            p += a[g]
+        for g in range(n_groups):
+            code, s = 0, 0
+            for i in range(n_groups):
+                s += a[i] + (1 if i == g else 0)
+                code += binomial[i, s]
+            child[number, g] = code if p < k else -1
         # The next vector: one document moves from the first group after 0 that has any, with all of group 0's.
         i = 1
         while i < n_groups and a[i] == 0:
@@ -65,23 +69,22 @@ def build_lattice(k, n_groups):
 
 
 @njit(cache=True)
-def pop_costs(states, size, cost):
+def pop_costs(states: Ints, size: Ints, cost: Ints) -> Ints:
     """What popping each group costs in each state (S, G); -1 where the queue is empty."""
     total, n_groups = states.shape
-    pops = np.full((total, n_groups), -1, dtype=np.int64)
+    pops = np.zeros((total, n_groups), dtype=np.int64)
     for s in range(total):
         for g in range(n_groups):
             i = states[s, g]
+            pops[s, g] = 0 if i < size[g] else -1
             if i < size[g]:
-                price = 0
                 for h in range(n_groups):
-                    price += cost[g, i, h, states[s, h]]
-                pops[s, g] = price
+                    pops[s, g] += cost[g, i, h, states[s, h]]
     return pops
 
 
 @njit(cache=True)
-def cheapest_priced(states, child, pops, P, prices, h, gain):
+def cheapest_priced(states: Ints, child: Ints, pops: Ints, P: Floats, prices: Floats, h: Floats, gain: Floats) -> None:
     """Fill `h` (S,) with the cheapest priced completion of each state, and `gain` (G,) with that of the root's path."""
     total, n_groups = states.shape
     k = P.shape[0]
@@ -99,7 +102,8 @@ def cheapest_priced(states, child, pops, P, prices, h, gain):
                 if value < best:
                     best = value
         h[s] = best
-    gain[:] = 0.0
+    for g in range(n_groups):
+        gain[g] = 0.0
     s = 0
     for p in range(k):
         for g in range(n_groups):
@@ -110,11 +114,13 @@ def cheapest_priced(states, child, pops, P, prices, h, gain):
 
 
 @njit(cache=True)
-def dearest_gain(prices, lower, upper, total, gain):
+def dearest_gain(prices: Floats, lower: Floats, upper: Floats, total: float, gain: Floats) -> float:
     """sigma: the most that a gain (G,) inside [lower, upper] with sum `total` can pay; the gain is left in `gain`."""
     n_groups = prices.shape[0]
-    gain[:] = lower
-    left = total - lower.sum()
+    left = total
+    for g in range(n_groups):
+        gain[g] = lower[g]
+        left -= lower[g]
     done = np.zeros(n_groups, dtype=np.bool_)
     for _ in range(n_groups):
         g = -1
@@ -132,7 +138,16 @@ def dearest_gain(prices, lower, upper, total, gain):
 
 
 @njit(cache=True)
-def best_prices(states, child, pops, P, lower, upper):
+def copy_to(source: Floats, target: Floats) -> None:
+    """A plain loop: slices assigned to slices take numba seconds to compile."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@njit(cache=True)
+def best_prices(
+    states: Ints, child: Ints, pops: Ints, P: Floats, lower: Floats, upper: Floats
+) -> tuple[Floats, Floats, float]:
     """Prices (G,) that make the root's bound large, the table h (S,) that goes with them, and sigma.
 
     The bound is concave in the prices; one price at a time is raised while the priced path gives its group more than
@@ -142,21 +157,23 @@ def best_prices(states, child, pops, P, lower, upper):
     prices, trial = np.zeros(n_groups), np.zeros(n_groups)
     h, best_h = np.zeros(total), np.zeros(total)
     path, dear = np.zeros(n_groups), np.zeros(n_groups)
-    whole = P.sum()
+    whole = 0.0
+    for p in range(P.shape[0]):
+        whole += P[p]
     cheapest_priced(states, child, pops, P, trial, h, path)
     best_sigma = dearest_gain(trial, lower, upper, whole, dear)
-    best_h[:] = h
+    copy_to(h, best_h)
     best_bound = h[0] - best_sigma
     for _ in range(SWEEPS if n_groups > 2 else 1):
         for g in range(n_groups - 1):
-            trial[:] = prices
+            copy_to(prices, trial)
             low, high, step = -np.inf, np.inf, 1.0
             for _ in range(COORDINATE_STEPS):
                 cheapest_priced(states, child, pops, P, trial, h, path)
                 sigma = dearest_gain(trial, lower, upper, whole, dear)
                 if h[0] - sigma > best_bound:
                     best_bound, best_sigma = h[0] - sigma, sigma
-                    best_h[:] = h
+                    copy_to(h, best_h)
                     prices[g] = trial[g]
                 slope = path[g] - dear[g]
                 if slope > 0.0:

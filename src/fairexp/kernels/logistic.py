@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fairexp.arrays import Floats
+
 
 @njit(cache=True)
-def loss_and_pull(z):
+def loss_and_pull(z: Floats) -> tuple[float, Floats]:
     """The sum of log(1 + exp(-z)), and sigma(-z) (m,), the negative derivative by z."""
     loss = 0.0
     pull = np.empty(z.shape[0])

@@ -9,8 +9,10 @@ position, the queue of the group that it names. What a pop costs depends only on
 shown so far, so costs come from a table, and the search is a depth-first walk over counts with two bounds:
 
 - If every pair is within x, then |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h). This is
-  the group's corridor; a walk is given up once the most or least exposure that a group can still get misses it.
+  the group's corridor; a walk is given up once nothing that a group can still collect ends in it (see `reach`).
 - Completing a walk must cost at least its Lagrangian bound (see `lattice`).
+
+A table of dead ends remembers counts, exposure (to a grain) and how much budget was left when nothing was found.
 """
 
 from __future__ import annotations
@@ -18,16 +20,21 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.lattice import best_prices, pop_costs
+from fairexp.kernels.reach import Bits, can_collect
 
 SLACK = 1e-9
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
 
 NO_LIMIT = 2**62
 
+MEMORY = 1 << 15
+"""Dead ends remembered; a newer one takes the place of an older one with the same hash."""
+
 
 @njit(cache=True)
-def largest_gap(E, w):
+def largest_gap(E: Floats, w: Floats) -> float:
     """The largest |E_g - (w_g / w_h) E_h| over pairs of groups g < h."""
     largest = 0.0
     for g in range(E.shape[0]):
@@ -39,7 +46,9 @@ def largest_gap(E, w):
 
 
 @njit(cache=True)
-def build_queues(order, groups, certain, k, n_groups, displayed_only):
+def build_queues(
+    order: Ints, groups: Ints, certain: Bools, k: int, n_groups: int, displayed_only: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Queues (G, k) of document indices, how many each holds (G,), draw positions (G, k), and pop costs.
 
     `cost[g, i, h, a]` is what popping the i-th document of group g costs on account of group h when a documents of h
@@ -47,8 +56,8 @@ def build_queues(order, groups, certain, k, n_groups, displayed_only):
     `displayed_only` the same reversals are counted among shown documents, when the second of the two is popped.
     """
     n = order.shape[0]
-    queue = np.full((n_groups, k), -1, dtype=np.int64)
-    place = np.full((n_groups, k), n, dtype=np.int64)
+    queue = np.zeros((n_groups, k), dtype=np.int64)
+    place = np.zeros((n_groups, k), dtype=np.int64)
     size = np.zeros(n_groups, dtype=np.int64)
     in_queue = np.empty(n, dtype=np.int64)
     for p in range(n):
@@ -58,7 +67,8 @@ def build_queues(order, groups, certain, k, n_groups, displayed_only):
             place[g, size[g]] = p
         in_queue[p] = min(size[g], k)
         size[g] += 1
-    size = np.minimum(size, k)
+    for g in range(n_groups):
+        size[g] = min(size[g], k)
     cost = np.zeros((n_groups, k, n_groups, k + 1), dtype=np.int64)
     for g in range(n_groups):
         for i in range(size[g]):
@@ -87,26 +97,25 @@ def build_queues(order, groups, certain, k, n_groups, displayed_only):
 
 
 @njit(cache=True)
-def exposure_sums(P):
-    """`most[p, m]` and `least[p, m]`: the largest and smallest sum of m exposures among positions p and below."""
-    k = P.shape[0]
-    most = np.zeros((k + 1, k + 1))
-    least = np.zeros((k + 1, k + 1))
-    for p in range(k):
-        rest = np.sort(P[p:])
-        for m in range(1, k - p + 1):
-            least[p, m] = least[p, m - 1] + rest[m - 1]
-            most[p, m] = most[p, m - 1] + rest[k - p - m]
-    return most, least
+def total_after(spent: Floats, P: Floats) -> float:
+    """T, the exposure of all groups together once the round has been charged."""
+    total = 0.0
+    for g in range(spent.shape[0]):
+        total += spent[g]
+    for p in range(P.shape[0]):
+        total += P[p]
+    return total
 
 
 @njit(cache=True)
-def corridor(limit, T, w):
+def corridor(limit: float, T: float, w: Floats) -> tuple[Floats, Floats]:
     """The least and most exposure (G,), (G,) that each group may end with if no pair exceeds `limit`."""
     n_groups = w.shape[0]
     lower = np.empty(n_groups)
     upper = np.empty(n_groups)
-    W = w.sum()
+    W = 0.0
+    for g in range(n_groups):
+        W += w[g]
     for g in range(n_groups):
         c = 0.0
         for h in range(n_groups):
@@ -118,23 +127,25 @@ def corridor(limit, T, w):
 
 
 @njit(cache=True)
-def _can_end_inside(E, gone, size, rest, most, least, lower, upper):
-    """Whether every group can still end inside its corridor; `most`, `least` (k + 1,) are those of this depth."""
-    n_groups = E.shape[0]
+def can_end_inside(
+    E: Floats, gone: Ints, size: Ints, p: int, reach: Bits, width: float, lower: Floats, upper: Floats
+) -> bool:
+    """Whether every group can still end inside its corridor when positions p and below are left."""
+    n_groups, rest = E.shape[0], reach.shape[0] - 1 - p
     waiting = 0
     for g in range(n_groups):
         waiting += min(size[g] - gone[g], rest)
-    for g in range(n_groups):
+    # With two groups, one inside its corridor means both are.
+    for g in range(n_groups if n_groups > 2 else 1):
         own = min(size[g] - gone[g], rest)
-        if E[g] + most[own] < lower[g] - SLACK:
-            return False
-        if E[g] + least[max(0, rest - (waiting - own))] > upper[g] + SLACK:
+        fewest = max(0, rest - (waiting - own))
+        if not can_collect(reach, width, p, fewest, own, lower[g] - E[g] - SLACK, upper[g] - E[g] + SLACK):
             return False
     return True
 
 
 @njit(cache=True)
-def _sort_choices(gone, size, place, E, w, lagging_first, choices):
+def sort_choices(gone: Ints, size: Ints, place: Ints, E: Floats, w: Floats, lagging_first: bool, choices: Ints) -> int:
     """Put the groups that can be popped into `choices` and count them.
 
     In the order of the draw (the position of each group's next document), or the group that lags its share first.
@@ -142,11 +153,12 @@ def _sort_choices(gone, size, place, E, w, lagging_first, choices):
     count = 0
     for g in range(gone.shape[0]):
         if gone[g] < size[g]:
-            key = E[g] / w[g] if lagging_first else place[g, gone[g]]
+            key = E[g] / w[g] if lagging_first else float(place[g, gone[g]])
             at = count
             while at > 0:
                 f = choices[at - 1]
-                if (E[f] / w[f] if lagging_first else place[f, gone[f]]) <= key:
+                other = E[f] / w[f] if lagging_first else float(place[f, gone[f]])
+                if other <= key:
                     break
                 choices[at] = f
                 at -= 1
@@ -156,34 +168,65 @@ def _sort_choices(gone, size, place, E, w, lagging_first, choices):
 
 
 @njit(cache=True)
-def walk(limit, budget, resolution, spent, w, P, size, place, cost, child, h, prices, sigma, max_nodes):
+def hash_of(gone: Ints, gain: Floats, p: int, grain: float) -> int:
+    """A positive number for the counts and, rounded to `grain`, the gains (k + 1, G) at depth p."""
+    code = np.uint64(1469598103934665603)
+    for g in range(gone.shape[0]):
+        code = (code ^ np.uint64(gone[g] + 1)) * np.uint64(1099511628211)
+        code = (code ^ np.uint64(int(gain[p, g] / grain + 0.5) + 7)) * np.uint64(1099511628211)
+        code ^= code >> np.uint64(29)
+    return int(code >> np.uint64(2)) + 1
+
+
+@njit(cache=True)
+def walk(
+    limit: float,
+    budget: int | np.int64,
+    resolution: float,
+    spent: Floats,
+    w: Floats,
+    P: Floats,
+    size: Ints,
+    place: Ints,
+    cost: Ints,
+    reach: Bits,
+    width: float,
+    child: Ints,
+    h: Floats,
+    prices: Floats,
+    sigma: float,
+    dead: Ints,
+    grain: float,
+    max_nodes: int,
+) -> tuple[bool, Ints, int, float, int]:
     """Depth-first search over templates whose gap is at most `limit` and whose cost is at most `budget`.
 
     With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
     template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
     positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
-    `child`, `h` (empty where there are none), `prices` and `sigma` are the lattice's bound.
+    `child`, `h` (S,), `prices`, `sigma` are the lattice's bound and `dead` (MEMORY, 2) the dead ends; empty without.
     Returns (found, template (k,), cost, gap, nodes); more than `max_nodes` nodes end it with the best so far.
     """
     n_groups, k = spent.shape[0], P.shape[0]
-    for_gap, priced = resolution > 0.0, h.shape[0] > 0
-    most, least = exposure_sums(P)
-    T = spent.sum() + P.sum()
+    for_gap, priced, remembers = resolution > 0.0, h.shape[0] > 0, dead.shape[0] > 0
+    T = total_after(spent, P)
     lower, upper = corridor(limit, T, w)
     gain = np.zeros((k + 1, n_groups))
-    total = np.zeros(k + 1, dtype=np.int64)
-    state = np.zeros(k + 1, dtype=np.int64)
+    total, state = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
+    n_choices, tried = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
+    codes = np.zeros(k + 1, dtype=np.int64)
+    choices = np.zeros((k + 1, n_groups), dtype=np.int64)
     gone = np.zeros(n_groups, dtype=np.int64)
-    choices = np.empty((k + 1, n_groups), dtype=np.int64)
-    n_choices = np.zeros(k + 1, dtype=np.int64)
-    tried = np.zeros(k + 1, dtype=np.int64)
-    path, best = np.empty(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
     E = spent.copy()
-    best_cost, best_gap, found = np.int64(budget + 1), limit, False
-    n_choices[0] = _sort_choices(gone, size, place, E, w, for_gap, choices[0])
+    best_cost, best_gap, gap_cost, found = budget + 1, limit, budget, False
+    n_choices[0] = sort_choices(gone, size, place, E, w, for_gap, choices[0])
     p, nodes = 0, 0
     while p >= 0:
         if tried[p] == n_choices[p]:
+            if remembers and p > 0:
+                slot = codes[p] % dead.shape[0]
+                dead[slot, 0], dead[slot, 1] = codes[p], best_cost - 1 - total[p]
             p -= 1
             if p >= 0:
                 gone[path[p]] -= 1
@@ -199,81 +242,122 @@ def walk(limit, budget, resolution, spent, w, P, size, place, cost, child, h, pr
         if price >= best_cost:
             continue
         path[p] = g
-        gain[p + 1] = gain[p]
-        gain[p + 1, g] += P[p]
-        E[:] = spent + gain[p + 1]
+        for other in range(n_groups):
+            gain[p + 1, other] = gain[p, other] + (P[p] if other == g else 0.0)
+            E[other] = spent[other] + gain[p + 1, other]
         if p + 1 == k:
             gap = largest_gap(E, w)
             if gap <= best_gap + SLACK and not (for_gap and found and gap >= best_gap):
                 found = True
-                best[:] = path
+                for q in range(k):
+                    best[q] = path[q]
                 if for_gap:
-                    best_gap = gap
+                    best_gap, gap_cost = gap, price
                     lower, upper = corridor(gap - resolution, T, w)
                 else:
                     best_cost = price
             continue
         gone[g] += 1
-        inside = _can_end_inside(E, gone, size, k - p - 1, most[p + 1], least[p + 1], lower, upper)
-        if inside and priced:
+        alive = True
+        if priced:
             state[p + 1] = child[state[p], g]
             bound = price + h[state[p + 1]] - sigma
             for other in range(n_groups):
                 bound += prices[other] * gain[p + 1, other]
-            inside = bound <= best_cost - 1 + 1e-6
-        if not inside:
+            alive = bound <= best_cost - 1 + 1e-6
+        alive = alive and can_end_inside(E, gone, size, p + 1, reach, width, lower, upper)
+        if alive and remembers:
+            codes[p + 1] = hash_of(gone, gain, p + 1, grain)
+            slot = codes[p + 1] % dead.shape[0]
+            alive = dead[slot, 0] != codes[p + 1] or dead[slot, 1] < best_cost - 1 - price
+        if not alive:
             gone[g] -= 1
             continue
         total[p + 1] = price
         p += 1
         tried[p] = 0
-        n_choices[p] = _sort_choices(gone, size, place, E, w, for_gap, choices[p])
-    return found, best, best_cost, best_gap, nodes
+        n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, choices[p])
+    return found, best, int(gap_cost if for_gap else best_cost), best_gap, nodes
 
 
 @njit(cache=True)
-def least_gap(limit, budget, resolution, spent, w, P, size, place, cost, max_nodes):
-    """Whether a template within `limit` and `budget` exists, the smallest gap up to `resolution`, and the nodes."""
+def least_gap(
+    limit: float,
+    budget: int | np.int64,
+    resolution: float,
+    spent: Floats,
+    w: Floats,
+    P: Floats,
+    size: Ints,
+    place: Ints,
+    cost: Ints,
+    reach: Bits,
+    width: float,
+    grain: float,
+    max_nodes: int,
+) -> tuple[bool, Ints, int, float, int]:
+    """What `walk` finds for the smallest gap, up to `resolution`, of templates within `limit` and `budget`."""
     child, none, free = np.zeros((0, spent.shape[0]), dtype=np.int64), np.zeros(0), np.zeros(spent.shape[0])
-    found, _, _, gap, nodes = walk(
-        limit, budget, resolution, spent, w, P, size, place, cost, child, none, free, 0.0, max_nodes
-    )
-    return found, gap, nodes
+    dead = np.zeros((MEMORY if P.shape[0] > 12 else 0, 2), dtype=np.int64)
+    return walk(
+        limit, budget, resolution, spent, w, P, size, place, cost, reach, width, child, none, free, 0.0, dead, grain,
+        max_nodes,
+    )  # fmt: skip
 
 
 @njit(cache=True)
-def least_cost(limit, spent, w, P, size, place, cost, states, child, plain_nodes, max_nodes):
+def least_cost(
+    limit: float,
+    spent: Floats,
+    w: Floats,
+    P: Floats,
+    size: Ints,
+    place: Ints,
+    cost: Ints,
+    reach: Bits,
+    width: float,
+    states: Ints,
+    child: Ints,
+    grain: float,
+    plain_nodes: int,
+    max_nodes: int,
+) -> tuple[bool, Ints, int, int]:
     """The least cost within `limit`: first a short plain walk, then walks with a rising budget under the bound.
 
     Returns (found, template, cost, nodes); the answer is proven if nodes <= max_nodes.
     """
-    none, free = np.zeros(0), np.zeros(spent.shape[0])
+    none, free, forgetful = np.zeros(0), np.zeros(spent.shape[0]), np.zeros((0, 2), dtype=np.int64)
     plain = plain_nodes if child.shape[0] > 0 else max_nodes
-    found, template, price, _, nodes = walk(
-        limit, NO_LIMIT, 0.0, spent, w, P, size, place, cost, child, none, free, 0.0, plain
-    )
-    if nodes <= plain or child.shape[0] == 0:
-        return found, template, price, nodes
-    used = nodes
+    found, template, price, _, used = walk(
+        limit, np.int64(NO_LIMIT), 0.0, spent, w, P, size, place, cost, reach, width, child, none, free, 0.0, forgetful, grain,
+        plain,
+    )  # fmt: skip
+    if used <= plain or child.shape[0] == 0:
+        return found, template, price, used
     if not found:
         # A resolution above the limit stops at the first template inside it: is there any?
-        possible, _, nodes = least_gap(limit, NO_LIMIT, limit + 1.0, spent, w, P, size, place, cost, max_nodes)
+        possible, _, _, _, nodes = least_gap(
+            limit, np.int64(NO_LIMIT), limit + 1.0, spent, w, P, size, place, cost, reach, width, grain, max_nodes
+        )
         used += nodes
         if not possible:
             return False, template, price, used
-    lower, upper = corridor(limit + SLACK, spent.sum() + P.sum(), w)
+    lower, upper = corridor(limit + SLACK, total_after(spent, P), w)
+    for g in range(spent.shape[0]):
+        lower[g] -= spent[g]
+        upper[g] -= spent[g]
     pops = pop_costs(states, size, cost)
-    prices, h, sigma = best_prices(states, child, pops, P, lower - spent, upper - spent)
-    budget, rise = max(np.int64(np.ceil(h[0] - sigma - 1e-6)), 0), 1
-    while budget < price:
-        better, better_template, better_price, _, nodes = walk(
-            limit, budget, 0.0, spent, w, P, size, place, cost, child, h, prices, sigma, max_nodes
-        )
+    prices, h, sigma = best_prices(states, child, pops, P, lower, upper)
+    dead = np.zeros((MEMORY, 2), dtype=np.int64)
+    budget, rise = max(int(np.ceil(h[0] - sigma - 1e-6)), 0), 1
+    while budget < price and used <= max_nodes:
+        better, cheaper, better_price, _, nodes = walk(
+            limit, budget, 0.0, spent, w, P, size, place, cost, reach, width, child, h, prices, sigma, dead, grain,
+            max_nodes - used,
+        )  # fmt: skip
         used += nodes
         if better:
-            return True, better_template, better_price, used
-        if used > max_nodes:
-            break
+            return True, cheaper, better_price, used
         if budget == price - 1:
             break
         budget = min(budget + rise, price - 1)
@@ -283,9 +367,24 @@ def least_cost(limit, spent, w, P, size, place, cost, states, child, plain_nodes
 
 @njit(cache=True)
 def solve(
-    order, groups, certain, P, spent, w, tolerance, displayed_only, fairest, place_keys, states, child, resolution,
-    plain_nodes, max_nodes,
-):  # fmt: skip
+    order: Ints,
+    groups: Ints,
+    certain: Bools,
+    P: Floats,
+    spent: Floats,
+    w: Floats,
+    tolerance: float,
+    displayed_only: bool,
+    fairest: bool,
+    place_keys: Ints,
+    reach: Bits,
+    width: float,
+    states: Ints,
+    child: Ints,
+    resolution: float,
+    plain_nodes: int,
+    max_nodes: int,
+) -> tuple[Ints, Ints, int, Floats, bool, bool]:
     """The best template for a draw: queues, search, fallback and ties in one go.
 
     Returns (shown (k,), template (k,), added regret, exposure after the round (G,), qualified, exact). `place_keys`
@@ -295,24 +394,31 @@ def solve(
     queue, size, place, cost = build_queues(order, groups, certain, k, n_groups, displayed_only)
     if place_keys.shape[0] > 0:
         place = place_keys
-    found, template, regret, nodes = least_cost(tolerance, spent, w, P, size, place, cost, states, child, plain_nodes, max_nodes)
+    grain = resolution / k
+    found, template, regret, nodes = least_cost(
+        tolerance, spent, w, P, size, place, cost, reach, width, states, child, grain, plain_nodes, max_nodes
+    )
     limit = tolerance
-    if not found:
-        _, limit, more = least_gap(np.inf, NO_LIMIT, resolution, spent, w, P, size, place, cost, max_nodes)
-        nodes = max(nodes, more)
-    elif fairest:
-        _, limit, more = least_gap(tolerance, regret, resolution, spent, w, P, size, place, cost, max_nodes)
-        nodes = max(nodes, more)
-    if limit != tolerance:
-        _, template, regret, more = least_cost(limit, spent, w, P, size, place, cost, states, child, plain_nodes, max_nodes)
-        nodes = max(nodes, more)
-    shown = np.empty(k, dtype=np.int64)
+    if not found or fairest:
+        _, fair, fair_regret, limit, more = least_gap(
+            tolerance if found else np.inf, regret if found else np.int64(NO_LIMIT), resolution, spent, w, P, size, place, cost,
+            reach, width, grain, max_nodes,
+        )  # fmt: skip
+        found, template, regret, again = least_cost(
+            limit, spent, w, P, size, place, cost, reach, width, states, child, grain, plain_nodes, max_nodes
+        )
+        nodes = max(nodes, more, again)
+        if not found:
+            # Only an unfinished search comes here: what it was to improve on is an answer all the same.
+            template, regret = fair, fair_regret
+    shown = np.zeros(k, dtype=np.int64)
     seen = np.zeros(n_groups, dtype=np.int64)
-    gain = np.zeros(n_groups)
+    after = np.zeros(n_groups)
     for p in range(k):
         g = template[p]
         shown[p] = queue[g, seen[g]]
         seen[g] += 1
-        gain[g] += P[p]
-    after = spent + gain
+        after[g] += P[p]
+    for g in range(n_groups):
+        after[g] += spent[g]
     return shown, template, regret, after, largest_gap(after, w) <= tolerance + SLACK, nodes <= max_nodes

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
-from fairexp.validation import as_groups, check_count
+from fairexp.validation import as_groups, as_shares, check_count
 
 
 def exposure_by_group(template: ArrayLike, exposure: ArrayLike, *, n_groups: int) -> Floats:
@@ -53,17 +53,6 @@ def unfairness_trace(exposure: ArrayLike, shares: ArrayLike) -> Floats:
     """
     rounds = _as_exposure(exposure, name="exposure", n_axes=2)
     return pair_unfairness(np.cumsum(rounds, axis=0), shares)
-
-
-def as_shares(shares: ArrayLike) -> Floats:
-    """`shares` as a (G,) float64 array of positive weights, G >= 1, or an `ArgumentError`."""
-    given = np.asarray(shares)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf":
-        raise ArgumentError("shares", repr(shares), "one positive number per group (G,)")
-    weights = given.astype(np.float64)
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise ArgumentError("shares", repr(shares), "positive finite numbers, one per group")
-    return weights
 
 
 def _as_exposure(exposure: ArrayLike, *, name: str, n_axes: int | None = None) -> Floats:

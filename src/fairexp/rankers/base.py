@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,11 @@ class Ranker(ABC):
     methods check their input first, so that a refused call changes nothing.
     """
 
-    scores_unseen: ClassVar[bool] = True
+    scores_unseen: bool = True
     """Whether `score` works on documents outside the stream that the ranker serves."""
+
+    keeps_history: bool = False
+    """Whether memory grows with the number of rounds."""
 
     def __init__(self, n_features: int, *, length: int = 10, seed: Seed = None) -> None:
         self.n_features = check_count("n_features", n_features)
@@ -91,7 +94,7 @@ class Ranker(ABC):
         """The `Ranking` that shows documents `shown` of `query`, given the `scores` (n,) of all candidates."""
         return Ranking(
             shown=shown,
-            features=query.features[shown],
+            features=query.features.take(shown, axis=0),
             scores=scores[shown],
             groups=None if query.groups is None else query.groups[shown],
             query_id=query.query_id,

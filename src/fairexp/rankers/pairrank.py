@@ -60,6 +60,7 @@ class PairRank(Explorer):
         self.within_block = check_choice("within_block", within_block, tuple(WITHIN_BLOCK))
         self.pairs = check_choice("pairs", pairs, PAIRS)
         self.history = check_choice("history", history, ("bounded", "full"))
+        self.keeps_history = self.history == "full"
         self.window = check_count("window", window)
         self.delta = check_number("delta", delta, above=0.0)
         if self.delta >= 1.0:
@@ -73,11 +74,6 @@ class PairRank(Explorer):
             window=self.window if self.history == "bounded" else None,
         )
         self.confidence = Confidence(self.n_features, regularization=self.regularization)
-
-    @property
-    def keeps_history(self) -> bool:
-        """Whether memory grows with the number of rounds."""
-        return self.history == "full"
 
     @property
     def width_factor(self) -> float:

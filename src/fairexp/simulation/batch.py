@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -39,13 +41,14 @@ def run_many(
     # Workers start with one BLAS thread each: the matrices are small, and the cores are taken.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-    reports = context.Queue()
-    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(reports,)) as pool:
+    reports, stop = context.Queue(), context.Event()
+    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(reports, stop)) as pool:
         futures = [pool.submit(_work, i, s, p) for i, (s, p) in enumerate(zip(runs, places, strict=True))]
         try:
             _follow(futures, reports, progress)
         except KeyboardInterrupt:
-            # The terminal has interrupted the workers too; each ends its run early and keeps what was done.
+            # Workers leave signals to this process; each ends its run early and keeps what was done.
+            stop.set()
             for future in futures:
                 future.cancel()
             wait(futures)
@@ -60,7 +63,7 @@ def _one_by_one(
         if results and results[-1] is not None and results[-1].interrupted:
             results.extend([None] * (len(runs) - number))
             break
-        report = None if progress is None else _every(settings, lambda row, i=number: progress(i, row))
+        report = None if progress is None else _every(settings, partial(progress, number))
         results.append(run(settings, folder=place, progress=report))
     return results
 
@@ -82,18 +85,22 @@ def _follow(futures: Sequence[Future[Result | None]], reports: Any, progress: Pr
                 raise future.exception()  # type: ignore[misc]
 
 
-def _start(reports: Any) -> None:
-    _worker["reports"] = reports
-    _worker["interrupted"] = False
+def _start(reports: Any, stop: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker["reports"], _worker["stop"] = reports, stop
 
 
 def _work(number: int, settings: Settings, place: Path | None) -> Result | None:
-    if _worker["interrupted"]:
+    if _worker["stop"].is_set():
         return None
     report = _every(settings, lambda row: _worker["reports"].put((number, row)))
-    result = run(settings, folder=place, progress=report)
-    _worker["interrupted"] = result.interrupted
-    return result
+
+    def report_unless_stopped(row: dict[str, Any]) -> None:
+        if _worker["stop"].is_set():
+            raise KeyboardInterrupt
+        report(row)
+
+    return run(settings, folder=place, progress=report_unless_stopped)
 
 
 def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:

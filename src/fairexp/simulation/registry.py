@@ -91,6 +91,7 @@ def build_ranker(name: str, environment: Environment, parameters: Mapping[str, A
     if not name.startswith(FAIR):
         return _construct(ranker_class(name), environment, given)
     own = _signature(fairexp.FairExp)
+    own.pop("host")
     host = _construct(_host(name), environment, {key: value for key, value in given.items() if key not in own})
     arguments = _arguments(own, environment, {key: value for key, value in given.items() if key in own})
     if environment.shares is None:

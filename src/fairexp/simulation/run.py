@@ -27,7 +27,7 @@ SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"
 
 @dataclass(slots=True)
 class Result:
-    """What a run came to. `heldout` and `history` hold (round, value) points for charts."""
+    """What a run came to. `offline_ndcg` is held-out NDCG at the last checkpoint: the last round of a whole run."""
 
     rounds: int
     online_ndcg: float
@@ -69,7 +69,7 @@ def simulate(
 
     `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
     alike. `seed` draws the queries; ranker and user bring their own. An interrupt (Ctrl-C) ends the run early with
-    all rounds so far kept, and `interrupted` True.
+    all rounds so far kept, and `interrupted` True; so does a KeyboardInterrupt that `progress` raises.
     """
     meter = Meter(exposure=exposure, shares=shares)
     marks = checkpoints(rounds, n_points)
@@ -95,8 +95,7 @@ def simulate(
         except KeyboardInterrupt:
             interrupted = True
     seconds = time.perf_counter() - started
-    offline = None if heldout is None else heldout_ndcg(ranker, heldout)
-    result = tally.result(offline=offline, seconds=seconds, interrupted=interrupted)
+    result = tally.result(seconds=seconds, interrupted=interrupted)
     if folder is not None:
         (folder / RESULT).write_text(json.dumps(result.summary(), indent=2) + "\n")
     return result
@@ -133,13 +132,13 @@ class _Tally:
             self.max_unfairness = max(self.max_unfairness, row["unfairness"])
             self.sum_unfairness += row["unfairness"]
 
-    def result(self, *, offline: float | None, seconds: float, interrupted: bool) -> Result:
+    def result(self, *, seconds: float, interrupted: bool) -> Result:
         n = max(self.n, 1)
         audited = "unfairness" in self.last
         return Result(
             rounds=self.n,
             online_ndcg=float(self.last.get("online_ndcg", 0.0)),
-            offline_ndcg=offline,
+            offline_ndcg=self.points[-1]["heldout_ndcg"] if self.points else None,
             max_unfairness=self.max_unfairness if audited else None,
             mean_unfairness=self.sum_unfairness / n if audited else None,
             final_unfairness=float(self.last["unfairness"]) if audited else None,

@@ -14,12 +14,11 @@ from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.fairness.ledger import as_shares
 from fairexp.simulation.registry import Environment, build_ranker
 from fairexp.simulation.run import Result, simulate
 from fairexp.users import load_user, preset_grades
 from fairexp.users.dependent import PRESET_NAMES
-from fairexp.validation import check_count
+from fairexp.validation import as_shares, check_count
 
 SHARES = ("equal", "size", "average_utility", "total_utility")
 

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+from typer.testing import Result
+
+Run = Callable[..., Result]
+TINY = ("simulate", "--queries", 8, "--rounds", 12, "--jobs", 1)
+RESULT_KEYS = {
+    "online_ndcg",
+    "offline_ndcg",
+    "max_unfairness",
+    "final_unfairness",
+    "mean_added_regret",
+    "qualified_share",
+    "rounds_per_second",
+}
+
+
+def line_of(output: str, ranker: str) -> list[str]:
+    (line,) = [line for line in output.splitlines() if line.split()[:1] == [ranker]]
+    return line.replace(" ± ", "±").split()
+
+
+def write_letor(path: Path, *, n_queries: int, seed: int) -> Path:
+    """A file of 3 features, of which the second tells the grade and the third the group."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for query in range(n_queries):
+        for document in range(6):
+            grade = int(rng.integers(0, 3))
+            group = document % 2
+            lines.append(f"{grade} qid:{seed}{query} 1:{rng.uniform():.4f} 2:{grade + 0.1 * document:.2f} 3:{group}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_run_folder_holds_settings_trace_and_result(fairexp: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shown = fairexp(*TINY, "--ranker", "fairexp-pairrank", "--seed", 3, "--shares", "average_utility", "--out", out)
+    assert {path.name for path in out.iterdir()} == {"settings.json", "trace.parquet", "result.json"}
+    settings = json.loads((out / "settings.json").read_text())
+    assert (settings["ranker"], settings["seed"], settings["rounds"]) == ("fairexp-pairrank", 3, 12)
+    assert (settings["shares"], settings["data"]["n_queries"]) == ("average_utility", 8)
+    trace = parquet.read_table(out / "trace.parquet").to_pydict()
+    assert trace["round"] == list(range(1, 13))
+    assert {"query", "ndcg", "online_ndcg", "clicks", "added_regret", "qualified", "unfairness"} <= trace.keys()
+    result = json.loads((out / "result.json").read_text())
+    assert result.keys() >= RESULT_KEYS and result["interrupted"] is False
+    assert result["online_ndcg"] == trace["online_ndcg"][-1]
+    assert result["max_unfairness"] == max(trace["unfairness"])
+    assert result["qualified_share"] == sum(trace["qualified"]) / 12
+    assert line_of(shown.stdout, "fairexp-pairrank")[1] == f"{result['online_ndcg']:.1f}"
+
+
+def test_all_combinations_run_and_the_table_tells_their_results(fairexp: Run, tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    names = ("--ranker", "pdgd", "--ranker", "random", "--user", "perfect", "--user", "informational")
+    output = fairexp(*TINY, *names, "--seeds", 2, "--out", out).stdout
+    folders = sorted(str(path.parent.relative_to(out)) for path in out.glob("*/*/*/result.json"))
+    assert folders == [
+        f"{r}/{u}/seed-{s}" for r in ("pdgd", "random") for u in ("informational", "perfect") for s in (0, 1)
+    ]
+    results = [json.loads((out / f"random/perfect/seed-{s}/result.json").read_text()) for s in (0, 1)]
+    perfect = output[output.index("perfect user") : output.index("informational user")]
+    cells = line_of(perfect, "random")
+    online = [result["online_ndcg"] for result in results]
+    half_width = 12.7062 * abs(online[0] - online[1]) / 2  # Student's t with one degree of freedom
+    assert cells[1] == f"{np.mean(online):.1f}±{half_width:.1f}"
+    assert cells[3] == f"{np.mean([result['offline_ndcg'] for result in results]):.3f}"
+    assert float(cells[4]) == pytest.approx(max(result["max_unfairness"] for result in results), abs=0.005)
+    with (out / "summary.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["user"], row["ranker"]) for row in rows] == [
+        ("perfect", "pdgd"),
+        ("perfect", "random"),
+        ("informational", "pdgd"),
+        ("informational", "random"),
+    ]
+    assert float(rows[1]["online_ndcg"]) == pytest.approx(np.mean(online))
+
+
+def test_parameters_reach_the_rankers(fairexp: Run, tmp_path: Path) -> None:
+    rankers = ("--ranker", "pdgd", "--ranker", "dbgd")
+    fairexp(*TINY, *rankers, "--set", "decay=0.5", "--set", "dbgd.step=2", "--out", tmp_path)
+    read = {
+        name: json.loads((tmp_path / name / "perfect" / "seed-0" / "settings.json").read_text())["parameters"]
+        for name in ("pdgd", "dbgd")
+    }
+    assert read == {"pdgd": {"decay": 0.5}, "dbgd": {"decay": 0.5, "step": 2}}
+
+
+def test_files_groups_users_and_shares_of_ones_own(fairexp: Run, tmp_path: Path) -> None:
+    train = write_letor(tmp_path / "train.txt", n_queries=5, seed=1)
+    test = write_letor(tmp_path / "test.txt", n_queries=4, seed=2)
+    user = tmp_path / "mine.yaml"
+    user.write_text("model: cascade\nattraction: [0.1, 0.5, 0.9]\n")
+    data = ("--data", train, "--heldout", test, "--group", "3:0.5", "--user", user)
+    out = tmp_path / "out"
+    fairexp(
+        "simulate", *data, "--ranker", "pdgd", "--rounds", 9, "--length", 4, "--beta", 1.5, "--jobs", 1, "--out", out
+    )
+    settings = json.loads((out / "settings.json").read_text())
+    assert settings["shares"] == [1.5, 1.0] and settings["data"]["group"] == "3:0.5"
+    result = json.loads((out / "result.json").read_text())
+    assert 0 < result["offline_ndcg"] <= 1 and result["max_unfairness"] > 0
+
+
+def test_without_groups_unfairness_is_left_out(fairexp: Run, tmp_path: Path) -> None:
+    train = write_letor(tmp_path / "train.txt", n_queries=5, seed=1)
+    output = fairexp("simulate", "--data", train, "--ranker", "pdgd", "--rounds", 5, "--jobs", 1).stdout
+    assert line_of(output, "pdgd")[3:7] == ["-", "-", "-", "-"]
+
+
+def test_a_folder_with_a_run_is_refused_then_overwritten_when_told(fairexp: Run, tmp_path: Path) -> None:
+    command = (*TINY, "--ranker", "random", "--out", tmp_path)
+    fairexp(*command)
+    (tmp_path / "notes.txt").write_text("mine")
+    before = (tmp_path / "result.json").read_text()
+    refused = fairexp(*command, exit_code=2)
+    assert "holds runs already" in refused.stderr and "--overwrite" in refused.stderr
+    assert (tmp_path / "result.json").read_text() == before
+    fairexp(*command, "--seeds", 2, "--overwrite")
+    assert not (tmp_path / "result.json").exists()
+    assert (tmp_path / "notes.txt").exists() and (tmp_path / "random/perfect/seed-1/result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--ranker", "nonesuch"], "ranker: expected one of"),
+        (["--set", "nonesuch=1"], "a parameter that a chosen ranker has (pairrank: "),
+        (["--set", "alpha=-1"], "alpha: expected"),
+        (["--user", "nobody"], "user: "),
+        (["--seed", "1", "--seeds", "2"], "one of the two"),
+        (["--beta", "1", "--shares", "size"], "one of the two"),
+        (["--shares", "1,2,3"], "shares: expected 2, one per group, got 3 numbers"),
+        (["--exposure", "nonesuch"], "exposure"),
+        (["--data", "nonesuch"], "nonesuch"),
+        (["--stop-after", "lunch"], "lunch"),
+    ],
+)
+def test_nonsense_is_refused_in_one_line_before_anything_is_written(
+    fairexp: Run, tmp_path: Path, options: list[str], problem: str
+) -> None:
+    result = fairexp(*TINY, *options, "--out", tmp_path / "out", exit_code=2)
+    assert problem in result.stderr
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_user_files_of_one_name_are_refused(fairexp: Run, tmp_path: Path) -> None:
+    options: list[object] = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "me.yaml").write_text("model: cascade\nattraction: [0.1, 0.5, 0.9]\n")
+        options += ["--user", tmp_path / folder / "me.yaml"]
+    assert "files of different names" in fairexp(*TINY, *options, exit_code=2).stderr
+
+
+def test_a_tolerance_below_the_grid_is_noted_once(fairexp: Run) -> None:
+    options = ("--ranker", "fairexp-random", "--exposure", "flat", "--beta", "1.22", "--seeds", 2)
+    stderr = fairexp(*TINY, *options).stderr
+    assert stderr.count("Note: tolerance: 0.1 is below half the grid") == 1
+    assert "ToleranceWarning" not in stderr
