@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairexp.arrays import State
 from fairexp.errors import ArgumentError
@@ -19,6 +20,41 @@ def make_rng(seed: Seed) -> np.random.Generator:
     if isinstance(seed, int | np.integer) and seed < 0:
         raise ArgumentError("seed", seed, "a whole number of at least 0")
     return np.random.Generator(np.random.Philox(seed))
+
+
+class Stream:
+    """Random numbers by number of occasion: what `at(t)` draws depends on the seed and t alone.
+
+    So a ranker that is rebuilt from what it showed and learned goes on exactly as it would have, without its random
+    numbers having been stored.
+
+    >>> stream = Stream(7)
+    >>> first = stream.at(0).random()
+    >>> stream.at(1).random() != first == stream.at(0).random()
+    True
+    """
+
+    def __init__(self, seed: Seed) -> None:
+        self._rng = make_rng(seed)
+        self._origin: dict[str, Any] = dict(self._rng.bit_generator.state)
+        self._origin["state"]["counter"][:] = 0
+        self._origin["buffer_pos"], self._origin["has_uint32"] = 4, 0
+
+    def at(self, number: int) -> np.random.Generator:
+        """The generator, set to the start of occasion `number`; the one before must be done with."""
+        # Each occasion has 2^64 blocks of four numbers to itself.
+        self._origin["state"]["counter"][1] = number
+        self._rng.bit_generator.state = self._origin
+        return self._rng
+
+    @property
+    def key(self) -> NDArray[np.uint64]:
+        """What identifies the stream (2,)."""
+        return np.array(self._origin["state"]["key"], dtype=np.uint64)
+
+    @key.setter
+    def key(self, key: NDArray[np.uint64]) -> None:
+        self._origin["state"]["key"][:] = key
 
 
 def rng_state(rng: np.random.Generator) -> State:

@@ -192,6 +192,14 @@ class ForgetsRate(Sound):
         self.weights = self.weights * self.rate
 
 
+class CountsWhileRanking(Sound):
+    """Takes note of what it shows in _rank, where a replay does not come by."""
+
+    def _rank(self, query, rng):
+        self.weights = self.weights + 1e-3
+        return super()._rank(query, rng)
+
+
 class StoresObjects(Sound):
     def _state(self):
         return {"weights": self.weights.copy(), "note": np.array([None], dtype=object)}

@@ -10,7 +10,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.fairco import MERIT_FLOOR, FairCo
 from fairexp.fairness.ridge import REFRESH_EVERY, OnlineRidge
-from fairexp.randomness import make_rng
+from fairexp.randomness import Stream
 from fairexp.types import Query
 from tests.reference.fairco import PlainFairCo
 
@@ -68,8 +68,9 @@ def test_agrees_with_a_regression_solved_anew_in_every_round():
     rng = np.random.default_rng(0)
     ours = FairCo(6, length=5, merit=(1.0, 2.0, 1.0), control=0.1, seed=0)
     plain = PlainFairCo(6, length=5, exposure=1.0 / np.arange(1, 6), merit=(1.0, 2.0, 1.0), control=0.1)
-    plain.rng = make_rng(0)  # at first everything ties: both must break ties alike
-    for _ in range(REFRESH_EVERY + 50):
+    stream = Stream(0)  # at first everything ties: both must break ties alike
+    for number in range(REFRESH_EVERY + 50):
+        plain.rng = stream.at(number)
         features, groups = rng.random((12, 6)), rng.integers(3, size=12)
         shown, ranking = plain.rank(features, groups), ours.rank(Query(features=features, groups=groups))
         assert np.array_equal(shown, ranking.shown)

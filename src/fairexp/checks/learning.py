@@ -58,6 +58,21 @@ def check_restore(world: World) -> None:
             demand(changed is None, promise, f"what {name} changed in {changed!r} as learning went on; copy it")
 
 
+def check_replay(world: World) -> None:
+    """Recorded rankings and clicks, replayed into a copy of the beginning, lead to the same state bit for bit."""
+    promise = "replayed rankings lead to the same state"
+    with keeping(promise):
+        original = world.make(world.seed)
+        copy = world.make(world.seed).restore(copy_of(original.state()))
+        for number in range(world.n_short):
+            ranking = original.rank(world.query(number))
+            copy.replay(ranking)
+            for ranker in (original, copy) if number % 3 else ():
+                ranker.update(ranking, world.click(ranking, number))
+        different = first_difference(original.state(), copy.state())
+        demand(different is None, promise, f"{different!r} of the state differs; note what was shown in _shown() only")
+
+
 def _through_a_file(state: State, promise: str) -> State:
     for name, value in state.items():
         is_plain = isinstance(value, np.ndarray) and value.dtype.kind in "biufSU"

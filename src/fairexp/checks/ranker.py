@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairexp.checks.learning import check_awkward, check_feedback, check_memory, check_restore
+from fairexp.checks.learning import check_awkward, check_feedback, check_memory, check_replay, check_restore
 from fairexp.checks.refusals import check_foreign, check_refusals
 from fairexp.checks.showing import check_inputs, check_lists, check_scores, check_seeds
 from fairexp.checks.worlds import Factory, World
@@ -16,6 +16,7 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     check_inputs,
     check_feedback,
     check_restore,
+    check_replay,
     check_memory,
     check_awkward,
     check_refusals,

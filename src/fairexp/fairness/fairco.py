@@ -88,16 +88,22 @@ class FairCo(Ranker):
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         groups = self._groups_of(query)
-        if self.merit is None:
-            members = np.arange(self.n_groups)[:, None] == groups
-            self._seen += members.sum(axis=1)
-            self._seen_features += members.astype(np.float64) @ shortened(query.features)
         scores = self._score(query.features)
         lifted = scores + self.control * self.lag()[groups]
         shown = top_documents(lifted, rng.random(query.n_candidates), self.length)
-        exposure = self.exposure[: len(shown)]
-        self.spent = self.spent + np.bincount(groups[shown], weights=exposure, minlength=self.n_groups)
-        return self._show(query, shown, scores, exposure=exposure.copy())
+        memory = {}
+        if self.merit is None:
+            members = np.arange(self.n_groups)[:, None] == groups
+            memory["seen"] = members.sum(axis=1)
+            memory["seen_features"] = members.astype(np.float64) @ shortened(query.features)
+        return self._show(query, shown, scores, exposure=self.exposure[: len(shown)].copy(), memory=memory)
+
+    def _shown(self, ranking: Ranking) -> None:
+        assert ranking.groups is not None and ranking.exposure is not None
+        self.spent = self.spent + np.bincount(ranking.groups, weights=ranking.exposure, minlength=self.n_groups)
+        if self.merit is None:
+            self._seen = self._seen + np.asarray(ranking.memory["seen"], dtype=np.int64)
+            self._seen_features = self._seen_features + np.asarray(ranking.memory["seen_features"], dtype=np.float64)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         propensity = np.maximum(self.exposure[: len(ranking)], self.clip)

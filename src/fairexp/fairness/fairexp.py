@@ -57,7 +57,7 @@ class FairExp(Ranker):
             )
         super().__init__(host.n_features, length=host.length, seed=seed)
         if seed is None:
-            self._rng = host._rng
+            self._stream = host._stream
         self.host = host
         self.tolerance = check_tolerance(tolerance)
         self.ledger = Ledger(shares_from(beta, shares))
@@ -104,7 +104,7 @@ class FairExp(Ranker):
             displayed_only=self.scope == "displayed",
             fairest=self.ties == "fairest",
         )
-        ranking = self._show(
+        return self._show(
             query,
             best.shown,
             belief.scores,
@@ -115,8 +115,10 @@ class FairExp(Ranker):
             added_regret=best.added_regret,
             qualified=best.qualified,
         )
-        self.ledger.charge(best.template, exposure)
-        return ranking
+
+    def _shown(self, ranking: Ranking) -> None:
+        assert ranking.groups is not None and ranking.exposure is not None
+        self.ledger.charge(ranking.groups, ranking.exposure)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         self.host._update(ranking, clicks)

@@ -326,10 +326,11 @@ def least_cost(
 
     Returns (found, template, cost, nodes); the answer is proven if nodes <= max_nodes.
     """
+    unlimited = np.int64(NO_LIMIT)
     none, free, forgetful = np.zeros(0), np.zeros(spent.shape[0]), np.zeros((0, 2), dtype=np.int64)
     plain = plain_nodes if child.shape[0] > 0 else max_nodes
     found, template, price, _, used = walk(
-        limit, np.int64(NO_LIMIT), 0.0, spent, w, P, size, place, cost, reach, width, child, none, free, 0.0, forgetful, grain,
+        limit, unlimited, 0.0, spent, w, P, size, place, cost, reach, width, child, none, free, 0.0, forgetful, grain,
         plain,
     )  # fmt: skip
     if used <= plain or child.shape[0] == 0:
@@ -337,7 +338,7 @@ def least_cost(
     if not found:
         # A resolution above the limit stops at the first template inside it: is there any?
         possible, _, _, _, nodes = least_gap(
-            limit, np.int64(NO_LIMIT), limit + 1.0, spent, w, P, size, place, cost, reach, width, grain, max_nodes
+            limit, unlimited, limit + 1.0, spent, w, P, size, place, cost, reach, width, grain, max_nodes
         )
         used += nodes
         if not possible:
@@ -401,8 +402,8 @@ def solve(
     limit = tolerance
     if not found or fairest:
         _, fair, fair_regret, limit, more = least_gap(
-            tolerance if found else np.inf, regret if found else np.int64(NO_LIMIT), resolution, spent, w, P, size, place, cost,
-            reach, width, grain, max_nodes,
+            tolerance if found else np.inf, regret if found else np.int64(NO_LIMIT), resolution, spent, w, P, size,
+            place, cost, reach, width, grain, max_nodes,
         )  # fmt: skip
         found, template, regret, again = least_cost(
             limit, spent, w, P, size, place, cost, reach, width, states, child, grain, plain_nodes, max_nodes

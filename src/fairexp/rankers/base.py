@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
-from fairexp.randomness import Seed, make_rng, restore_rng, rng_state
+from fairexp.randomness import Seed, Stream
 from fairexp.types import Belief, Bools, Floats, Ints, Query, Ranking, State
 from fairexp.validation import as_clicks, as_features, check_count
 
@@ -33,14 +33,28 @@ class Ranker(ABC):
         self.length = check_count("length", length)
         self.n_ranked = 0
         self._identity = secrets.randbits(63)
-        self._rng = make_rng(seed)
+        self._stream = Stream(seed)
 
     def rank(self, query: Query) -> Ranking:
         """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure."""
         self._check_query(query)
-        ranking = self._rank(query, self._rng)
-        self.n_ranked += 1
+        ranking = self._rank(query, self._stream.at(self.n_ranked))
+        self.replay(ranking)
         return ranking
+
+    def replay(self, ranking: Ranking) -> None:
+        """Count a ranking as shown, as `rank` does with each that it returns.
+
+        Rankings that were recorded can be replayed, in their order and among the updates, into a ranker with the same
+        settings and seed; it then stands exactly where the one that made them stood.
+        """
+        if ranking.ranker != self._identity or ranking.number != self.n_ranked:
+            raise ForeignRankingError(
+                f"ranking: number {ranking.number} cannot be shown next by this {type(self).__name__}, which has shown "
+                f"{self.n_ranked}. Replay all of one ranker's rankings in order into a copy restored from its state."
+            )
+        self._shown(ranking)
+        self.n_ranked += 1
 
     def update(self, ranking: Ranking, clicks: ArrayLike) -> None:
         """Learn from `clicks`, one bool per shown position. May come late, out of order, or never."""
@@ -58,8 +72,8 @@ class Ranker(ABC):
             "identity": np.array(self._identity, dtype=np.int64),
             "n_features": np.array(self.n_features, dtype=np.int64),
             "n_ranked": np.array(self.n_ranked, dtype=np.int64),
+            "stream": self._stream.key,
         }
-        own.update({f"rng.{key}": value for key, value in rng_state(self._rng).items()})
         own.update(self._state())
         return own
 
@@ -69,12 +83,15 @@ class Ranker(ABC):
         self._restore(own)
         self._identity = int(own["identity"])
         self.n_ranked = int(own["n_ranked"])
-        restore_rng(self._rng, {key[4:]: value for key, value in own.items() if key.startswith("rng.")})
+        self._stream.key = np.asarray(own["stream"], dtype=np.uint64)
         return self
 
     @abstractmethod
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        """Return `self._show(query, order, ...)`; all randomness comes from `rng`."""
+        """Return `self._show(query, order, ...)`, changing nothing; all randomness comes from `rng`."""
+
+    def _shown(self, ranking: Ranking) -> None:
+        """Take note that `ranking` was shown, from what it carries; deterministic."""
 
     @abstractmethod
     def _update(self, ranking: Ranking, clicks: Bools) -> None:

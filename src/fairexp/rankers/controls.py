@@ -26,7 +26,7 @@ class KnownScores(Explorer):
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         """Every difference in score is a certain order; documents of equal score form a block."""
         scores = self._scores_of(query)
-        rng = self._rng if rng is None else rng
+        rng = self._stream.at(self.n_ranked) if rng is None else rng
         shuffled = rng.permutation(query.n_candidates)
         return Belief(
             scores=scores,

@@ -88,7 +88,7 @@ class PairRank(Explorer):
         return float(2.0 * slope_bound / smallest_slope * (deviation + bias))
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
-        keys = (self._rng if rng is None else rng).random(query.n_candidates)
+        keys = (self._stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
         scores = query.features @ self.model.theta
         gram = (query.features @ self.confidence.inverse) @ query.features.T
         certain, block, above, below, by_score = certain_orders(scores, gram, self.width_factor)
