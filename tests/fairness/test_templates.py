@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
+from fairexp.fairness import templates
 from fairexp.fairness.templates import best_template
 from tests.reference.templates import all_interleavings, all_rankings, brute_force, reversed_orders, unfairness_after
 
@@ -110,6 +111,59 @@ def test_nothing_better_among_interleavings_for_any_relation_and_draw(scope, dat
     case = data.draw(rounds(relation="partial"))
     rankings = all_interleavings(list(case["order"]), list(case["groups"]), len(case["exposure"]))
     check_against(rankings, case, scope=scope)
+
+
+@pytest.mark.parametrize("ties", ["draw", "fairest"])
+@pytest.mark.parametrize(("n_groups", "length"), [(2, 10), (3, 7)])
+def test_the_tables_of_costs_ahead_change_nothing(monkeypatch, ties, n_groups, length):
+    """Lists long enough for tables to be used (forced by a plain walk of no nodes), against all interleavings."""
+    monkeypatch.setattr(templates, "PLAIN_NODES", 0)
+    rng = np.random.default_rng(length)
+    for number in range(25):
+        n = 12
+        certain, order = RELATIONS[("blockwise", "intervals", "partial")[number % 3]](rng, n)
+        case = {
+            "order": order,
+            "groups": rng.integers(0, n_groups, size=n),
+            "certain_order": certain,
+            "exposure": CURVES[("reciprocal", "logarithmic", "flat")[number % 3]](length),
+            "spent": 2.0 * rng.random(n_groups),
+            "shares": rng.uniform(0.5, 2.0, n_groups),
+            "tolerance": (0.05, 0.3, 1.0)[number % 3],
+        }
+        rankings = all_interleavings(list(order), list(case["groups"]), length)
+        arguments = {key: case[key] for key in ("exposure", "spent", "shares", "tolerance")}
+        qualified, regret, gap, best = brute_force(rankings, order, case["groups"], certain, **arguments)
+        answer = solve(case, ties=ties)
+        assert (answer.qualified, answer.added_regret, answer.exact) == (qualified, regret, True)
+        assert tuple(answer.shown) in best
+        if ties == "fairest":
+            after = unfairness_after(answer.shown, case["groups"], case["exposure"], case["spent"], case["shares"])
+            assert after == pytest.approx(gap, abs=2e-9)
+
+
+@pytest.mark.parametrize("curve", ["reciprocal", "logarithmic"])
+@pytest.mark.parametrize("ties", ["draw", "fairest"])
+def test_long_lists_stay_within_the_tolerance(curve, ties):
+    """Fifty positions, a hundred rounds, everything certain: each is qualified and its search finished."""
+    rng = np.random.default_rng(3)
+    spent = np.zeros(2)
+    for _ in range(100):
+        scores = rng.random(120)
+        best = best_template(
+            np.argsort(-scores),
+            (scores + 0.3 * rng.random(120) < 0.6).astype(int),
+            scores[:, None] > scores[None, :],
+            exposure=CURVES[curve](50),
+            spent=spent,
+            shares=[1.2, 1.0],
+            tolerance=0.1,
+            ties=ties,
+        )
+        spent = best.exposure
+        assert best.qualified
+        assert best.exact
+        assert abs(best.unfairness) <= 0.1 + 1e-9
 
 
 def test_figure_1_of_the_paper():

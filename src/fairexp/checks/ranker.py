@@ -16,11 +16,11 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     check_inputs,
     check_feedback,
     check_restore,
-    check_replay,
     check_memory,
     check_awkward,
     check_refusals,
     check_foreign,
+    check_replay,
 )
 
 

@@ -18,7 +18,7 @@ from fairexp.validation import as_groups, as_shares, check_choice
 
 TIES = ("draw", "fairest")
 SCOPES = ("full", "displayed")
-MAX_NODES = 2_000_000
+MAX_NODES = 300_000
 """Search effort per ranking; beyond it the best template so far is taken and `exact` is False."""
 
 PLAIN_NODES = 300
@@ -30,8 +30,11 @@ MAX_STATES = 20_000
 MAX_REACH_WORDS = 500_000
 """Memory for sums of exposure, in 64-bit words."""
 
+N_CELLS = 4096
+"""Grid cells for the exposure of all positions in the tables of costs ahead; fewer where every group has a table."""
+
 EXHAUSTIVE_BITS = 16.0
-RESOLUTION = 1e-3
+RESOLUTION = 0.05
 """With more than 2**EXHAUSTIVE_BITS templates, "least unfairness" means: up to this part of the tolerance."""
 
 _NO_KEYS = np.zeros((0, 0), dtype=np.int64)
@@ -151,6 +154,7 @@ def find_template(
         width,
         states,
         child,
+        N_CELLS if n_groups == 2 else N_CELLS // 16,
         _resolution(tolerance, exposure, n_groups),
         PLAIN_NODES,
         MAX_NODES,
@@ -188,7 +192,7 @@ def _resolution(tolerance: float, exposure: Floats, n_groups: int) -> float:
     """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long ones."""
     if len(exposure) * np.log2(n_groups) <= EXHAUSTIVE_BITS:
         return 2.0 * SLACK
-    return RESOLUTION * min(tolerance, float(exposure.sum())) + 2.0 * SLACK
+    return RESOLUTION * min(tolerance, 0.1 * float(exposure.sum())) + 2.0 * SLACK
 
 
 def check_tolerance(tolerance: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairexp.kernels.linear import top_documents
+from fairexp.kernels.linear import duel_scores, top_documents
 
 NOBODY, CURRENT, RIVAL = 0, -1, 1
 
@@ -65,6 +65,26 @@ def draft_by_score(
     current, rival = top_documents(scores, keys, m), top_documents(rival_scores, keys, m)
     shown, team = draft_teams(current, rival, uniforms[n:] < 0.5, n)
     return shown, team.astype(np.float64)
+
+
+@njit(cache=True)
+def draft_duel(
+    features: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    step: float,
+    uniforms: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    shown: NDArray[np.int64],
+    team: NDArray[np.float64],
+) -> None:
+    """`duel_scores` and `draft_by_score` in one: fills `scores` (n,) of the current ranker, `shown` and `team` (m,).
+
+    One call with arrays to fill: handing an array from compiled code to Python costs more than making it there.
+    """
+    current_scores, rival_scores = duel_scores(features, weights, direction, step)
+    scores[:] = current_scores
+    shown[:], team[:] = draft_by_score(current_scores, rival_scores, uniforms, shown.shape[0])
 
 
 @njit(cache=True)

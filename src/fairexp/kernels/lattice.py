@@ -1,26 +1,25 @@
-"""Counts of shown documents by group, and bounds on what completing a template must cost.
+"""Counts of shown documents by group, and what completing a template must cost.
 
 A state is a vector of counts a (G,) with sum p <= k. States are numbered by the combinatorial number system: with
 partial sums s_i = a_0 + ... + a_i the number is the sum of binomials C(s_i + i, i + 1), and adding a document to any
 group always gives a larger number. So one backward pass over the numbers fills a table.
 
-Bounds are Lagrangian. Put a price l_g on each unit of exposure that group g gains. The cheapest priced path from a
-state, h(a), costs one pass. Whatever ends inside the corridor [lower, upper] pays at most sigma(l) for its exposure,
-so its true cost is at least (cost so far) + l . (gain so far) + h(a) - sigma(l).
+`build_ahead` tables, for one group, the least cost V(s, q) of completing state s such that the group collects q more
+units of exposure, in grid units as in `reach`. Its minimum over the q that lead into the group's corridor bounds the
+cost of completing a walk from below; with two groups it is that cost, but for rounding to the grid.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from fairexp.arrays import Floats, Ints
 
-COORDINATE_STEPS = 12
-"""Bisection steps for one group's price."""
+Costs = NDArray[np.int32]
 
-SWEEPS = 2
-"""Times that all prices are gone through, where there are several."""
+IMPOSSIBLE = 2**30
 
 
 @njit(cache=True)
@@ -84,110 +83,73 @@ def pop_costs(states: Ints, size: Ints, cost: Ints) -> Ints:
 
 
 @njit(cache=True)
-def cheapest_priced(states: Ints, child: Ints, pops: Ints, P: Floats, prices: Floats, h: Floats, gain: Floats) -> None:
-    """Fill `h` (S,) with the cheapest priced completion of each state, and `gain` (G,) with that of the root's path."""
-    total, n_groups = states.shape
+def grid_of(P: Floats, n_cells: int) -> tuple[Ints, Ints, float]:
+    """Exposures (k,) in grid units, what is left of them from each position down (k + 1,), and the grid's width."""
     k = P.shape[0]
-    for s in range(total - 1, -1, -1):
-        if child[s, 0] < 0:
-            h[s] = 0.0
-            continue
-        p = 0
+    total = 0.0
+    for p in range(k):
+        total += P[p]
+    width = max(total, 1e-300) / n_cells
+    units = np.zeros(k, dtype=np.int64)
+    left = np.zeros(k + 1, dtype=np.int64)
+    for p in range(k - 1, -1, -1):
+        units[p] = int(P[p] / width + 0.5)
+        left[p] = left[p + 1] + units[p]
+    return units, left, width
+
+
+@njit(cache=True)
+def _relax(table: Costs, target: int, source: int, length: int, cost: int) -> None:
+    """table[target + i] = min(table[target + i], table[source + i] + cost) for i below `length`."""
+    for i in range(length):
+        value = table[source + i] + np.int32(cost)
+        if value < table[target + i]:
+            table[target + i] = value
+
+
+@njit(cache=True)
+def build_ahead(states: Ints, child: Ints, pops: Ints, units: Ints, left: Ints, group: int) -> tuple[Costs, Ints]:
+    """V for one group as a flat array, and where each state's row begins (S + 1,)."""
+    total, n_groups = states.shape
+    start = np.zeros(total + 1, dtype=np.int64)
+    depth = np.zeros(total, dtype=np.int64)
+    for s in range(total):
         for g in range(n_groups):
-            p += states[s, g]
-        best = np.inf
+            depth[s] += states[s, g]
+        start[s + 1] = start[s] + left[depth[s]] + 1
+    table = np.empty(start[total], dtype=np.int32)
+    for s in range(total - 1, -1, -1):
+        p = depth[s]
+        last = child[s, 0] < 0
+        for i in range(start[s], start[s + 1]):
+            table[i] = 0 if last else IMPOSSIBLE
+        if last:
+            continue
         for g in range(n_groups):
             if pops[s, g] >= 0:
-                value = pops[s, g] + prices[g] * P[p] + h[child[s, g]]
-                if value < best:
-                    best = value
-        h[s] = best
-    for g in range(n_groups):
-        gain[g] = 0.0
-    s = 0
-    for p in range(k):
-        for g in range(n_groups):
-            if pops[s, g] >= 0 and pops[s, g] + prices[g] * P[p] + h[child[s, g]] <= h[s]:
-                gain[g] += P[p]
-                s = child[s, g]
-                break
+                shift = units[p] if g == group else 0
+                row = start[child[s, g]]
+                _relax(table, start[s] + shift, row, start[child[s, g] + 1] - row, pops[s, g])
+    return table, start
 
 
 @njit(cache=True)
-def dearest_gain(prices: Floats, lower: Floats, upper: Floats, total: float, gain: Floats) -> float:
-    """sigma: the most that a gain (G,) inside [lower, upper] with sum `total` can pay; the gain is left in `gain`."""
-    n_groups = prices.shape[0]
-    left = total
-    for g in range(n_groups):
-        gain[g] = lower[g]
-        left -= lower[g]
-    done = np.zeros(n_groups, dtype=np.bool_)
-    for _ in range(n_groups):
-        g = -1
-        for h in range(n_groups):
-            if not done[h] and (g < 0 or prices[h] > prices[g]):
-                g = h
-        done[g] = True
-        more = min(max(left, 0.0), upper[g] - lower[g])
-        gain[g] += more
-        left -= more
-    paid = 0.0
-    for g in range(n_groups):
-        paid += prices[g] * gain[g]
-    return paid
+def least_ahead(
+    table: Costs, start: Ints, s: int, rest: int, width: float, at_least: float, at_most: float, enough: int
+) -> int:
+    """The least V(s, q) over q in [at_least, at_most], give or take the rounding of `rest` positions.
 
-
-@njit(cache=True)
-def copy_to(source: Floats, target: Floats) -> None:
-    """A plain loop: slices assigned to slices take numba seconds to compile."""
-    for i in range(source.shape[0]):
-        target[i] = source[i]
-
-
-@njit(cache=True)
-def best_prices(
-    states: Ints, child: Ints, pops: Ints, P: Floats, lower: Floats, upper: Floats
-) -> tuple[Floats, Floats, float]:
-    """Prices (G,) that make the root's bound large, the table h (S,) that goes with them, and sigma.
-
-    The bound is concave in the prices; one price at a time is raised while the priced path gives its group more than
-    the corridor's dearest gain, and lowered while it gives less. Group G - 1 has price 0: only differences matter.
+    The search stops at the first value of at most `enough`.
     """
-    total, n_groups = states.shape
-    prices, trial = np.zeros(n_groups), np.zeros(n_groups)
-    h, best_h = np.zeros(total), np.zeros(total)
-    path, dear = np.zeros(n_groups), np.zeros(n_groups)
-    whole = 0.0
-    for p in range(P.shape[0]):
-        whole += P[p]
-    cheapest_priced(states, child, pops, P, trial, h, path)
-    best_sigma = dearest_gain(trial, lower, upper, whole, dear)
-    copy_to(h, best_h)
-    best_bound = h[0] - best_sigma
-    for _ in range(SWEEPS if n_groups > 2 else 1):
-        for g in range(n_groups - 1):
-            copy_to(prices, trial)
-            low, high, step = -np.inf, np.inf, 1.0
-            for _ in range(COORDINATE_STEPS):
-                cheapest_priced(states, child, pops, P, trial, h, path)
-                sigma = dearest_gain(trial, lower, upper, whole, dear)
-                if h[0] - sigma > best_bound:
-                    best_bound, best_sigma = h[0] - sigma, sigma
-                    copy_to(h, best_h)
-                    prices[g] = trial[g]
-                slope = path[g] - dear[g]
-                if slope > 0.0:
-                    low = trial[g]
-                elif slope < 0.0:
-                    high = trial[g]
-                else:
-                    break
-                if low == -np.inf:
-                    trial[g] = high - step
-                    step *= 4.0
-                elif high == np.inf:
-                    trial[g] = low + step
-                    step *= 4.0
-                else:
-                    trial[g] = 0.5 * (low + high)
-    return prices, best_h, best_sigma
+    error = 0.5 * rest * width
+    length = start[s + 1] - start[s]
+    first = int(min(max((at_least - error) / width, 0.0), float(length)))
+    last = int(min(max((at_most + error) / width + 1.0, -1.0), float(length - 1)))
+    least = IMPOSSIBLE
+    for q in range(first, last + 1):
+        value = int(table[start[s] + q])
+        if value < least:
+            least = value
+            if least <= enough:
+                break
+    return least

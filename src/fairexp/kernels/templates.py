@@ -10,9 +10,7 @@ shown so far, so costs come from a table, and the search is a depth-first walk o
 
 - If every pair is within x, then |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h). This is
   the group's corridor; a walk is given up once nothing that a group can still collect ends in it (see `reach`).
-- Completing a walk must cost at least its Lagrangian bound (see `lattice`).
-
-A table of dead ends remembers counts, exposure (to a grain) and how much budget was left when nothing was found.
+- Completing a walk inside the corridor must cost at least what `lattice` has tabled for the state that it is in.
 """
 
 from __future__ import annotations
@@ -21,16 +19,13 @@ import numpy as np
 from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.lattice import best_prices, pop_costs
+from fairexp.kernels.lattice import IMPOSSIBLE, Costs, build_ahead, grid_of, least_ahead, pop_costs
 from fairexp.kernels.reach import Bits, can_collect
 
 SLACK = 1e-9
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
 
 NO_LIMIT = 2**62
-
-MEMORY = 1 << 15
-"""Dead ends remembered; a newer one takes the place of an older one with the same hash."""
 
 
 @njit(cache=True)
@@ -168,14 +163,15 @@ def sort_choices(gone: Ints, size: Ints, place: Ints, E: Floats, w: Floats, lagg
 
 
 @njit(cache=True)
-def hash_of(gone: Ints, gain: Floats, p: int, grain: float) -> int:
-    """A positive number for the counts and, rounded to `grain`, the gains (k + 1, G) at depth p."""
-    code = np.uint64(1469598103934665603)
-    for g in range(gone.shape[0]):
-        code = (code ^ np.uint64(gone[g] + 1)) * np.uint64(1099511628211)
-        code = (code ^ np.uint64(int(gain[p, g] / grain + 0.5) + 7)) * np.uint64(1099511628211)
-        code ^= code >> np.uint64(29)
-    return int(code >> np.uint64(2)) + 1
+def can_end_cheaply(
+    E: Floats, lower: Floats, upper: Floats, s: int, rest: int, ahead: Costs, start: Ints, cell: float, allowance: int
+) -> bool:
+    """Whether, for every group that has a table, state s can be completed into its corridor for the allowance."""
+    for t in range(ahead.shape[0]):
+        least = least_ahead(ahead[t], start, s, rest, cell, lower[t] - E[t] - SLACK, upper[t] - E[t] + SLACK, allowance)
+        if least > allowance:
+            return False
+    return True
 
 
 @njit(cache=True)
@@ -192,11 +188,9 @@ def walk(
     reach: Bits,
     width: float,
     child: Ints,
-    h: Floats,
-    prices: Floats,
-    sigma: float,
-    dead: Ints,
-    grain: float,
+    ahead: Costs,
+    start: Ints,
+    cell: float,
     max_nodes: int,
 ) -> tuple[bool, Ints, int, float, int]:
     """Depth-first search over templates whose gap is at most `limit` and whose cost is at most `budget`.
@@ -204,17 +198,16 @@ def walk(
     With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
     template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
     positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
-    `child`, `h` (S,), `prices`, `sigma` are the lattice's bound and `dead` (MEMORY, 2) the dead ends; empty without.
+    `ahead` (T, cells), `start` and the grid's `cell` are the lattice's tables of the first T groups; T may be 0.
     Returns (found, template (k,), cost, gap, nodes); more than `max_nodes` nodes end it with the best so far.
     """
     n_groups, k = spent.shape[0], P.shape[0]
-    for_gap, priced, remembers = resolution > 0.0, h.shape[0] > 0, dead.shape[0] > 0
+    for_gap, tabled = resolution > 0.0, ahead.shape[0] > 0
     T = total_after(spent, P)
     lower, upper = corridor(limit, T, w)
     gain = np.zeros((k + 1, n_groups))
     total, state = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
     n_choices, tried = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
-    codes = np.zeros(k + 1, dtype=np.int64)
     choices = np.zeros((k + 1, n_groups), dtype=np.int64)
     gone = np.zeros(n_groups, dtype=np.int64)
     path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
@@ -224,9 +217,6 @@ def walk(
     p, nodes = 0, 0
     while p >= 0:
         if tried[p] == n_choices[p]:
-            if remembers and p > 0:
-                slot = codes[p] % dead.shape[0]
-                dead[slot, 0], dead[slot, 1] = codes[p], best_cost - 1 - total[p]
             p -= 1
             if p >= 0:
                 gone[path[p]] -= 1
@@ -253,23 +243,18 @@ def walk(
                     best[q] = path[q]
                 if for_gap:
                     best_gap, gap_cost = gap, price
+                    if gap <= resolution:
+                        break
                     lower, upper = corridor(gap - resolution, T, w)
                 else:
                     best_cost = price
             continue
         gone[g] += 1
-        alive = True
-        if priced:
+        alive = can_end_inside(E, gone, size, p + 1, reach, width, lower, upper)
+        if alive and tabled:
             state[p + 1] = child[state[p], g]
-            bound = price + h[state[p + 1]] - sigma
-            for other in range(n_groups):
-                bound += prices[other] * gain[p + 1, other]
-            alive = bound <= best_cost - 1 + 1e-6
-        alive = alive and can_end_inside(E, gone, size, p + 1, reach, width, lower, upper)
-        if alive and remembers:
-            codes[p + 1] = hash_of(gone, gain, p + 1, grain)
-            slot = codes[p + 1] % dead.shape[0]
-            alive = dead[slot, 0] != codes[p + 1] or dead[slot, 1] < best_cost - 1 - price
+            allowance = best_cost - 1 - price
+            alive = can_end_cheaply(E, lower, upper, state[p + 1], k - p - 1, ahead, start, cell, allowance)
         if not alive:
             gone[g] -= 1
             continue
@@ -281,28 +266,21 @@ def walk(
 
 
 @njit(cache=True)
-def least_gap(
-    limit: float,
-    budget: int | np.int64,
-    resolution: float,
-    spent: Floats,
-    w: Floats,
-    P: Floats,
-    size: Ints,
-    place: Ints,
-    cost: Ints,
-    reach: Bits,
-    width: float,
-    grain: float,
-    max_nodes: int,
-) -> tuple[bool, Ints, int, float, int]:
-    """What `walk` finds for the smallest gap, up to `resolution`, of templates within `limit` and `budget`."""
-    child, none, free = np.zeros((0, spent.shape[0]), dtype=np.int64), np.zeros(0), np.zeros(spent.shape[0])
-    dead = np.zeros((MEMORY if P.shape[0] > 12 else 0, 2), dtype=np.int64)
-    return walk(
-        limit, budget, resolution, spent, w, P, size, place, cost, reach, width, child, none, free, 0.0, dead, grain,
-        max_nodes,
-    )  # fmt: skip
+def build_tables(
+    P: Floats, size: Ints, cost: Ints, states: Ints, child: Ints, n_cells: int
+) -> tuple[Costs, Ints, float]:
+    """The lattice's tables of every group, or of the first of two: where one ends decides where the other does."""
+    n_groups = size.shape[0]
+    n_tables = 1 if n_groups == 2 else n_groups
+    pops = pop_costs(states, size, cost)
+    units, left, cell = grid_of(P, n_cells)
+    first, start = build_ahead(states, child, pops, units, left, 0)
+    ahead = np.empty((n_tables, first.shape[0]), dtype=np.int32)
+    for t in range(n_tables):
+        table = first if t == 0 else build_ahead(states, child, pops, units, left, t)[0]
+        for i in range(table.shape[0]):
+            ahead[t, i] = table[i]
+    return ahead, start, cell
 
 
 @njit(cache=True)
@@ -316,52 +294,31 @@ def least_cost(
     cost: Ints,
     reach: Bits,
     width: float,
-    states: Ints,
     child: Ints,
-    grain: float,
-    plain_nodes: int,
+    ahead: Costs,
+    start: Ints,
+    cell: float,
     max_nodes: int,
 ) -> tuple[bool, Ints, int, int]:
-    """The least cost within `limit`: first a short plain walk, then walks with a rising budget under the bound.
+    """The least cost within `limit` by walks with a rising budget, from the tables' bound up.
 
     Returns (found, template, cost, nodes); the answer is proven if nodes <= max_nodes.
     """
-    unlimited = np.int64(NO_LIMIT)
-    none, free, forgetful = np.zeros(0), np.zeros(spent.shape[0]), np.zeros((0, 2), dtype=np.int64)
-    plain = plain_nodes if child.shape[0] > 0 else max_nodes
-    found, template, price, _, used = walk(
-        limit, unlimited, 0.0, spent, w, P, size, place, cost, reach, width, child, none, free, 0.0, forgetful, grain,
-        plain,
-    )  # fmt: skip
-    if used <= plain or child.shape[0] == 0:
-        return found, template, price, used
-    if not found:
-        # A resolution above the limit stops at the first template inside it: is there any?
-        possible, _, _, _, nodes = least_gap(
-            limit, unlimited, limit + 1.0, spent, w, P, size, place, cost, reach, width, grain, max_nodes
-        )
-        used += nodes
-        if not possible:
-            return False, template, price, used
-    lower, upper = corridor(limit + SLACK, total_after(spent, P), w)
-    for g in range(spent.shape[0]):
-        lower[g] -= spent[g]
-        upper[g] -= spent[g]
-    pops = pop_costs(states, size, cost)
-    prices, h, sigma = best_prices(states, child, pops, P, lower, upper)
-    dead = np.zeros((MEMORY, 2), dtype=np.int64)
-    budget, rise = max(int(np.ceil(h[0] - sigma - 1e-6)), 0), 1
-    while budget < price and used <= max_nodes:
-        better, cheaper, better_price, _, nodes = walk(
-            limit, budget, 0.0, spent, w, P, size, place, cost, reach, width, child, h, prices, sigma, dead, grain,
+    lower, upper = corridor(limit, total_after(spent, P), w)
+    budget = np.int64(0)
+    for t in range(ahead.shape[0]):
+        at_least, at_most = lower[t] - spent[t] - SLACK, upper[t] - spent[t] + SLACK
+        bound = least_ahead(ahead[t], start, 0, P.shape[0], cell, at_least, at_most, -1)
+        budget = max(budget, np.int64(bound))
+    used, rise = 0, 1
+    found, template, price = False, np.zeros(P.shape[0], dtype=np.int64), 0
+    while budget < IMPOSSIBLE and not found and used <= max_nodes:
+        found, template, price, _, nodes = walk(
+            limit, budget, 0.0, spent, w, P, size, place, cost, reach, width, child, ahead, start, cell,
             max_nodes - used,
         )  # fmt: skip
         used += nodes
-        if better:
-            return True, cheaper, better_price, used
-        if budget == price - 1:
-            break
-        budget = min(budget + rise, price - 1)
+        budget += rise
         rise *= 2
     return found, template, price, used
 
@@ -382,12 +339,15 @@ def solve(
     width: float,
     states: Ints,
     child: Ints,
+    n_cells: int,
     resolution: float,
     plain_nodes: int,
     max_nodes: int,
 ) -> tuple[Ints, Ints, int, Floats, bool, bool]:
     """The best template for a draw: queues, search, fallback and ties in one go.
 
+    First a short walk without tables, which settles the easy rounds, then one with them. If nothing is within the
+    tolerance, or the fairest of equals is wanted, a walk for the least gap sets the limit for a second search.
     Returns (shown (k,), template (k,), added regret, exposure after the round (G,), qualified, exact). `place_keys`
     (G, k), unless empty, takes the place of draw positions where equals are settled.
     """
@@ -395,23 +355,38 @@ def solve(
     queue, size, place, cost = build_queues(order, groups, certain, k, n_groups, displayed_only)
     if place_keys.shape[0] > 0:
         place = place_keys
-    grain = resolution / k
-    found, template, regret, nodes = least_cost(
-        tolerance, spent, w, P, size, place, cost, reach, width, states, child, grain, plain_nodes, max_nodes
-    )
-    limit = tolerance
-    if not found or fairest:
-        _, fair, fair_regret, limit, more = least_gap(
-            tolerance if found else np.inf, regret if found else np.int64(NO_LIMIT), resolution, spent, w, P, size,
-            place, cost, reach, width, grain, max_nodes,
-        )  # fmt: skip
-        found, template, regret, again = least_cost(
-            limit, spent, w, P, size, place, cost, reach, width, states, child, grain, plain_nodes, max_nodes
+    ahead, start, cell = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64), 1.0
+    unlimited, plain = np.int64(NO_LIMIT), plain_nodes if child.shape[0] > 0 else max_nodes
+    limit, exact = tolerance, True
+    template, regret = np.zeros(k, dtype=np.int64), 0
+    fallback, fallback_regret = template, regret
+    for attempt in range(2):
+        found, first, price, _, nodes = walk(
+            limit, unlimited, 0.0, spent, w, P, size, place, cost, reach, width, child, ahead[:0], start, cell, plain
         )
-        nodes = max(nodes, more, again)
-        if not found:
+        if nodes > plain and child.shape[0] > 0:
+            if ahead.shape[0] == 0:
+                ahead, start, cell = build_tables(P, size, cost, states, child, n_cells)
+            better, second, second_price, nodes = least_cost(
+                limit, spent, w, P, size, place, cost, reach, width, child, ahead, start, cell, max_nodes
+            )
+            if better or not found:
+                found, first, price = better, second, second_price
+        exact = exact and nodes <= max_nodes
+        if found:
+            template, regret = first, price
+        elif attempt == 1:
             # Only an unfinished search comes here: what it was to improve on is an answer all the same.
-            template, regret = fair, fair_regret
+            template, regret = fallback, fallback_regret
+        if attempt == 1 or (found and not fairest):
+            break
+        if found and ahead.shape[0] == 0 and child.shape[0] > 0 and resolution > 3.0 * SLACK:
+            ahead, start, cell = build_tables(P, size, cost, states, child, n_cells)
+        _, fallback, fallback_regret, limit, nodes = walk(
+            tolerance if found else np.inf, np.int64(regret) if found else unlimited, resolution, spent, w, P, size,
+            place, cost, reach, width, child, ahead if found else ahead[:0], start, cell, max_nodes,
+        )  # fmt: skip
+        exact = exact and nodes <= max_nodes
     shown = np.zeros(k, dtype=np.int64)
     seen = np.zeros(n_groups, dtype=np.int64)
     after = np.zeros(n_groups)
@@ -422,4 +397,4 @@ def solve(
         after[g] += P[p]
     for g in range(n_groups):
         after[g] += spent[g]
-    return shown, template, regret, after, largest_gap(after, w) <= tolerance + SLACK, nodes <= max_nodes
+    return shown, template, regret, after, largest_gap(after, w) <= tolerance + SLACK, exact

@@ -8,15 +8,11 @@ from typing import Literal
 import numpy as np
 
 from fairexp.errors import ArgumentError
+from fairexp.kernels.interleaving import draft_duel
 from fairexp.kernels.linear import duel_scores, linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
-from fairexp.rankers.interleaving import (
-    probabilistic,
-    probabilistic_preference,
-    team_draft,
-    team_draft_preference,
-)
+from fairexp.rankers.interleaving import probabilistic, probabilistic_preference, team_draft_preference
 from fairexp.types import Bools, Floats, Query, Ranking, State
 from fairexp.validation import check_choice, check_number
 
@@ -63,9 +59,15 @@ class DBGD(Ranker):
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         direction = unit_vector(self.n_features, rng)
-        scores, rival_scores = duel_scores(query.features, self.weights, direction, self.step)
-        interleave = team_draft if self.interleaving == "team-draft" else probabilistic
-        shown, credit = interleave(scores, rival_scores, length=self.length, rng=rng)
+        if self.interleaving == "team-draft":
+            n, m = query.n_candidates, min(self.length, query.n_candidates)
+            scores, shown, credit = np.empty(n), np.empty(m, dtype=np.int64), np.empty(m)
+            draft_duel(
+                query.features, self.weights, direction, self.step, rng.random(n + m), scores, shown, credit
+            )  # fmt: skip
+        else:
+            scores, rival_scores = duel_scores(query.features, self.weights, direction, self.step)
+            shown, credit = probabilistic(scores, rival_scores, length=self.length, rng=rng)
         return self._show(query, shown, scores, memory={"direction": direction, "credit": credit})
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
