@@ -44,7 +44,7 @@ class Query:
         return int(self.features.shape[0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Belief:
     """What a ranker holds true about one query's candidates, and how it would explore the rest.
 
@@ -58,6 +58,42 @@ class Belief:
     draw: Ints
     block: Ints
     certain_order: Bools
+
+    @property
+    def relation(self) -> tuple[Bools, Ints]:
+        """The certain orders between rows (n, n), and the row (n,) of each document: for code that must be fast."""
+        return self.certain_order, np.arange(len(self.scores))
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class SortedBelief(Belief):
+    """A belief whose relation is held in the order of scores; `certain_order` is put together when asked for.
+
+    `by_score` (n,) are the documents from the highest score down; `sorted_order` (n, n) is the relation between them.
+    """
+
+    by_score: Ints
+    sorted_order: Bools
+
+    def __init__(self, *, scores: Floats, draw: Ints, block: Ints, by_score: Ints, sorted_order: Bools) -> None:
+        for name, value in (("scores", scores), ("draw", draw), ("block", block)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "by_score", by_score)
+        object.__setattr__(self, "sorted_order", sorted_order)
+
+    @property
+    def relation(self) -> tuple[Bools, Ints]:
+        row = np.empty_like(self.by_score)
+        row[self.by_score] = np.arange(len(row))
+        return self.sorted_order, row
+
+    def __getattr__(self, name: str) -> Bools:
+        if name != "certain_order":
+            raise AttributeError(name)
+        relation, row = self.relation
+        by_document = relation[np.ix_(row, row)]
+        object.__setattr__(self, "certain_order", by_document)
+        return by_document
 
 
 @dataclass(frozen=True, slots=True, eq=False)

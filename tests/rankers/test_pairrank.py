@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from itertools import permutations
 
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from fairexp import PairRank, Query
+from fairexp import FairExp, PairRank, Query
 from fairexp.errors import ArgumentError, ForeignRankingError
+from fairexp.rankers import pairrank
 from fairexp.rankers.pairs import preference_rows
 from tests.reference import pairrank as reference
 
@@ -41,6 +43,51 @@ def test_certain_orders_and_blocks_equal_the_papers_construction(seed, n, d, alp
     expected = reference.certain_orders(belief.scores, features, ranker.confidence.inverse, alpha)
     assert np.array_equal(belief.certain_order, expected)
     assert np.array_equal(belief.block, reference.blocks(expected))
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.02, 0.2])
+@pytest.mark.parametrize("spread", [0.1, 3.0])
+def test_slabs_of_rows_change_nothing(monkeypatch, alpha, spread):
+    """Many candidates are compared a slab at a time, and far ones not at all: the same relation as pair by pair."""
+    rng = np.random.default_rng(0)
+    ranker = believer(rng, 5, alpha=alpha)
+    ranker.model.theta *= spread
+    features = rng.random((60, 5))
+    expected = reference.certain_orders(
+        features @ ranker.model.theta, features, ranker.confidence.inverse, ranker.width_factor
+    )
+    for slab in (1, 7, 64):
+        monkeypatch.setattr(pairrank, "SLAB", slab)
+        belief = ranker.believe(Query(features))
+        assert np.array_equal(belief.certain_order, expected)
+        assert np.array_equal(belief.block, reference.blocks(expected))
+
+
+def test_ten_thousand_candidates_in_bounded_memory():
+    """The relation itself takes n^2 bytes; nothing of n^2 floats (800 MB) is ever held."""
+    rng = np.random.default_rng(1)
+    ranker = FairExp(PairRank(8, length=50, seed=0), tolerance=0.1)
+    ranker.host.model.theta = rng.normal(size=8)
+    query = Query(rng.random((10_000, 8)), rng.integers(0, 2, 10_000))
+    ranker.rank(Query(query.features[:100], query.groups[:100]))
+    tracemalloc.start()
+    ranking = ranker.rank(query)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(set(ranking.shown)) == 50
+    assert peak < 200e6
+
+
+def test_diagonal_widths_are_those_of_the_diagonal():
+    rng = np.random.default_rng(0)
+    ranker = PairRank(3, width="diagonal", regularization=0.5, seed=0)
+    rows = rng.normal(size=(9, 3))
+    ranker.confidence.add(rows)
+    ranker.model.theta = rng.normal(size=3)
+    features = rng.random((12, 3))
+    inverse = np.diag(1.0 / (0.5 + (rows**2).sum(axis=0)))
+    expected = reference.certain_orders(features @ ranker.model.theta, features, inverse, 0.1)
+    assert np.array_equal(ranker.believe(Query(features)).certain_order, expected)
 
 
 @given(seed=st.integers(0, 2**32 - 1), within=st.sampled_from(["certain", "random", "score"]))

@@ -96,7 +96,7 @@ class FairExp(Ranker):
         best = find_template(
             belief.draw,
             query.groups,
-            belief.certain_order,
+            belief.relation,
             exposure=exposure,
             spent=self.ledger.exposure,
             shares=self.ledger.shares,

@@ -108,7 +108,7 @@ def best_template(
     return find_template(
         documents,
         belongs,
-        relation,
+        (np.ascontiguousarray(relation), np.arange(len(documents))),
         exposure=curve[: len(documents)],
         spent=account,
         shares=owed,
@@ -122,7 +122,7 @@ def best_template(
 def find_template(
     order: Ints,
     groups: Ints,
-    certain_order: Bools,
+    relation: tuple[Bools, Ints],
     *,
     exposure: Floats,
     spent: Floats,
@@ -132,7 +132,7 @@ def find_template(
     fairest: bool,
     rng: np.random.Generator | None = None,
 ) -> BestTemplate:
-    """`best_template` without its checks; `exposure` has one entry per position to fill, at most n."""
+    """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
     length, n_groups = len(exposure), len(shares)
     states, child = _lattice(length, n_groups)
     reach, width = _reach(exposure.tobytes())
@@ -142,7 +142,7 @@ def find_template(
     shown, template, regret, after, qualified, exact = solve(
         order,
         groups,
-        certain_order,
+        *relation,
         exposure,
         spent,
         shares,

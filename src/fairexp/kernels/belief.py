@@ -1,7 +1,8 @@
 """Certain orders, blocks and the exploration draw of a ranker with pairwise confidence.
 
-Symbols: s scores; G = X M^-1 X^T, so that G_ii + G_jj - 2 G_ij is the squared width ||x_i - x_j||^2 in the norm of
-M^-1; a the width's factor (alpha). i stands surely above j if and only if sigma(s_i - s_j) - a ||x_ij|| > 1/2.
+Everything here is in the order of scores: document 0 has the highest. Symbols: s scores; W = X M^-1; G = W X^T, so that
+G_ii + G_jj - 2 G_ij is the squared width ||x_i - x_j||^2 in the norm of M^-1; a the width's factor (alpha). i stands
+surely above j if and only if sigma(s_i - s_j) - a ||x_ij|| > 1/2, which needs s_i > s_j.
 """
 
 from __future__ import annotations
@@ -15,93 +16,132 @@ WITHIN_BLOCK = {"certain": 0, "random": 1, "score": 2}
 
 
 @njit(cache=True)
-def certain_orders(s: Floats, G: Floats, a: float) -> tuple[Bools, Ints, Ints, Ints, Ints]:
-    """The relation (n, n), its blocks (n,), and per document how many stand surely above and below it.
+def surely_far(s: Floats, squares: Floats, a: float, first: int, last: int) -> int:
+    """The first position that certainly stands below all of `first`..`last` - 1 whatever the angles between them.
 
-    A certain order always points from the higher score to the lower. So, with documents sorted by score, a block ends
-    at position p if and only if no uncertain pair crosses p: a running maximum of "the last position that is still
-    uncertain with this one" finds every end, and no graph is needed.
+    ||x_i - x_j|| is at most ||x_i|| + ||x_j||; `squares` (n,) holds G_ii. From there down every order is certain.
     """
     n = s.shape[0]
-    by_score = np.argsort(-s, kind="mergesort")
-    certain = np.zeros((n, n), dtype=np.bool_)
-    above = np.zeros(n, dtype=np.int64)
-    below = np.zeros(n, dtype=np.int64)
-    block = np.empty(n, dtype=np.int64)
-    current, reach = 0, 0
-    for p in range(n):
-        i = by_score[p]
-        if p > reach:
-            current += 1
-            reach = p
-        block[i] = current
-        for q in range(p + 1, n):
-            j = by_score[q]
-            z = s[i] - s[j]
-            width = a * np.sqrt(max(G[i, i] + G[j, j] - 2.0 * G[i, j], 0.0))
-            # sigma(z) - 1/2 <= z / 4, so most uncertain pairs need no exponential.
-            if z > 4.0 * width and 1.0 / (1.0 + np.exp(-z)) - width > 0.5:
-                certain[i, j] = True
-                above[j] += 1
-                below[i] += 1
-            elif q > reach:
-                reach = q
-    return certain, block, above, below, by_score
+    longest = 0.0
+    for i in range(first, last):
+        longest = max(longest, squares[i])
+    longest_below = 0.0
+    end: int = n
+    for j in range(n - 1, last - 1, -1):
+        longest_below = max(longest_below, squares[j])
+        width = a * (np.sqrt(longest) + np.sqrt(longest_below))
+        z = s[last - 1] - s[j]
+        if not (z > 4.0 * width and 1.0 / (1.0 + np.exp(-z)) - width > 0.5 + 1e-9):
+            break
+        end = j
+    return end
 
 
 @njit(cache=True)
-def exploration_draw(
-    certain: Bools, block: Ints, above: Ints, below: Ints, by_score: Ints, keys: Floats, within_block: int
-) -> Ints:
+def mark_certain(
+    s: Floats, squares: Floats, G: Floats, a: float, first: int, certain: Bools, above: Ints, below: Ints, last: Ints
+) -> None:
+    """Enter what rows `first`.. of the relation hold: `G` (m, c) are their products with positions `first`...
+
+    Positions beyond the columns of `G` stand surely below. `last` (n,) is the last position that is uncertain with each.
+    """
+    n = s.shape[0]
+    rows, columns = G.shape
+    for r in range(rows):
+        i = first + r
+        for c in range(r + 1, columns):
+            j = first + c
+            z = s[i] - s[j]
+            square = max(squares[i] + squares[j] - 2.0 * G[r, c], 0.0)
+            # sigma(z) - 1/2 <= z / 4: most uncertain pairs need neither root nor exponential.
+            sure = z * z > 16.0 * a * a * square and z > 0.0
+            if sure:
+                width = a * np.sqrt(square)
+                # sigma(z) - 1/2 >= width follows from z (1 - y^2) >= 2 y with y = 2 width: most certain ones neither.
+                y = 2.0 * width
+                if y >= 1.0 or z * (1.0 - y * y) < 2.0 * y * (1.0 + 1e-12) + 1e-15:
+                    sure = 1.0 / (1.0 + np.exp(-z)) - width > 0.5
+            if sure:
+                certain[i, j] = True
+                above[j] += 1
+                below[i] += 1
+            else:
+                last[i] = j
+        for j in range(first + columns, n):
+            certain[i, j] = True
+            above[j] += 1
+        below[i] += n - first - columns
+
+
+@njit(cache=True)
+def block_numbers(last: Ints) -> Ints:
+    """Blocks (n,), best first: a block ends at a position that no uncertain pair crosses.
+
+    Certain orders point from the higher score to the lower, so a running maximum of "the last position that is still
+    uncertain with this one" finds every end, and no graph is needed.
+    """
+    n = last.shape[0]
+    block = np.zeros(n, dtype=np.int64)
+    current, reach = 0, 0
+    for p in range(n):
+        if p > reach:
+            current += 1
+            reach = p
+        block[p] = current
+        reach = max(reach, last[p])
+    return block
+
+
+@njit(cache=True)
+def exploration_draw(certain: Bools, block: Ints, above: Ints, below: Ints, keys: Floats, within_block: int) -> Ints:
     """One order (n,) that respects the blocks; inside a block as `within_block` says (see `WITHIN_BLOCK`).
 
     `keys` (n,) are uniform random numbers. "certain" places, one after the other, a document chosen uniformly among
-    those with no unplaced document surely above them; "random" shuffles; "score" sorts, equal scores as in `by_score`.
+    those with no unplaced document surely above them; "random" shuffles; "score" keeps the order of scores.
     """
-    n = by_score.shape[0]
-    if within_block == 2:
-        return by_score.copy()
-    draw = np.empty(n, dtype=np.int64)
+    n = block.shape[0]
+    draw = np.zeros(n, dtype=np.int64)
     start = 0
     while start < n:
         end = start + 1
-        while end < n and block[by_score[end]] == block[by_score[start]]:
+        while end < n and block[end] == block[start]:
             end += 1
-        members = by_score[start:end]
-        if within_block == 1:
-            draw[start:end] = members[np.argsort(keys[start:end])]
+        if within_block == 0:
+            _draw_respecting(certain, above, below, start, end, keys, draw)
+        elif within_block == 1:
+            shuffled = np.argsort(keys[start:end])
+            for m in range(end - start):
+                draw[start + m] = start + shuffled[m]
         else:
-            _draw_respecting(certain, above, below, members, start, n - end, keys, draw)
+            for m in range(start, end):
+                draw[m] = m
         start = end
     return draw
 
 
 @njit(cache=True)
-def _draw_respecting(
-    certain: Bools, above: Ints, below: Ints, members: Ints, n_before: int, n_after: int, keys: Floats, draw: Ints
-) -> None:
-    """Fill `draw` from position `n_before` on with `members` in a random order that reverses no certain one."""
-    size = members.shape[0]
-    waiting_for = np.empty(size, dtype=np.int64)
-    ready = np.empty(size, dtype=np.int64)
+def _draw_respecting(certain: Bools, above: Ints, below: Ints, start: int, end: int, keys: Floats, draw: Ints) -> None:
+    """Fill `draw` from `start` to `end` with those positions in a random order that reverses no certain one."""
+    n = draw.shape[0]
+    waiting_for = np.zeros(end - start, dtype=np.int64)
+    ready = np.zeros(end - start, dtype=np.int64)
     n_ready = 0
-    for m in range(size):
+    for i in range(start, end):
         # All documents of earlier blocks stand above and are placed already.
-        waiting_for[m] = above[members[m]] - n_before
-        if waiting_for[m] == 0:
-            ready[n_ready] = m
+        waiting_for[i - start] = above[i] - start
+        if waiting_for[i - start] == 0:
+            ready[n_ready] = i
             n_ready += 1
-    for placed in range(size):
-        pick = min(int(keys[n_before + placed] * n_ready), n_ready - 1)
-        m = ready[pick]
+    for at in range(start, end):
+        pick = min(int(keys[at] * n_ready), n_ready - 1)
+        i = ready[pick]
         n_ready -= 1
         ready[pick] = ready[n_ready]
-        i = members[m]
-        draw[n_before + placed] = i
-        if below[i] > n_after:
-            for other in range(size):
-                if certain[i, members[other]]:
-                    waiting_for[other] -= 1
-                    if waiting_for[other] == 0:
+        draw[at] = i
+        if below[i] > n - end:
+            for other in range(i + 1, end):
+                if certain[i, other]:
+                    waiting_for[other - start] -= 1
+                    if waiting_for[other - start] == 0:
                         ready[n_ready] = other
                         n_ready += 1

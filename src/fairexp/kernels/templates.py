@@ -42,7 +42,7 @@ def largest_gap(E: Floats, w: Floats) -> float:
 
 @njit(cache=True)
 def build_queues(
-    order: Ints, groups: Ints, certain: Bools, k: int, n_groups: int, displayed_only: bool
+    order: Ints, groups: Ints, certain: Bools, row: Ints, k: int, n_groups: int, displayed_only: bool
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Queues (G, k) of document indices, how many each holds (G,), draw positions (G, k), and pop costs.
 
@@ -71,7 +71,7 @@ def build_queues(
             for p in range(place[g, i]):
                 e = order[p]
                 h = groups[e]
-                if h != g and certain[e, d]:
+                if h != g and certain[row[e], row[d]]:
                     if displayed_only:
                         # Charged to e's own pop: d is already shown once i + 1 documents of g are gone.
                         if in_queue[p] < k:
@@ -328,6 +328,7 @@ def solve(
     order: Ints,
     groups: Ints,
     certain: Bools,
+    row: Ints,
     P: Floats,
     spent: Floats,
     w: Floats,
@@ -352,7 +353,7 @@ def solve(
     (G, k), unless empty, takes the place of draw positions where equals are settled.
     """
     n_groups, k = w.shape[0], P.shape[0]
-    queue, size, place, cost = build_queues(order, groups, certain, k, n_groups, displayed_only)
+    queue, size, place, cost = build_queues(order, groups, certain, row, k, n_groups, displayed_only)
     if place_keys.shape[0] > 0:
         place = place_keys
     ahead, start, cell = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64), 1.0

@@ -14,8 +14,8 @@ REFRESH_EVERY = 64
 class Confidence:
     """M = regularization I + sum of x x^T over preference rows, with its inverse and log-determinant at hand.
 
-    M itself is a plain sum, so it stays exact to rounding. The inverse follows by Woodbury's identity and is taken
-    anew from M after every `REFRESH_EVERY` additions.
+    M itself is a plain sum, so it stays exact to rounding; rows wait to be added to it until it is needed. The inverse
+    follows by Woodbury's identity and is taken anew from M after every `REFRESH_EVERY` additions.
 
     >>> confidence = Confidence(2, regularization=0.5)
     >>> confidence.add(np.array([[1.0, -1.0]]))
@@ -25,19 +25,24 @@ class Confidence:
 
     def __init__(self, n_features: int, *, regularization: float) -> None:
         self.regularization = regularization
-        self.matrix: Floats = regularization * np.eye(n_features)
+        self._matrix: Floats = regularization * np.eye(n_features)
+        self._waiting: list[Floats] = []
         self.inverse: Floats = np.eye(n_features) / regularization
         self.log_det_ratio = 0.0
         """log(det M / det(regularization I))"""
-        self._since_refresh = 0
+
+    @property
+    def matrix(self) -> Floats:
+        """M (d, d)."""
+        waiting = self._stacked()
+        return np.asarray(self._matrix + waiting.T @ waiting)
 
     def add(self, rows: Floats) -> None:
         """Count the preference rows (m, d)."""
         if len(rows) == 0:
             return
-        self.matrix += rows.T @ rows
-        self._since_refresh += 1
-        if self._since_refresh >= REFRESH_EVERY or len(rows) >= self.matrix.shape[0]:
+        self._waiting.append(rows)
+        if len(self._waiting) >= REFRESH_EVERY or len(rows) >= len(self._matrix):
             self._refresh()
             return
         projected = rows @ self.inverse
@@ -51,12 +56,19 @@ class Confidence:
         self.inverse -= half.T @ half
         self.log_det_ratio += 2.0 * float(np.log(np.diag(factor)).sum())
 
+    def weigh(self, features: Floats) -> Floats:
+        """`features` (n, d) times the inverse."""
+        return np.asarray(features @ self.inverse)
+
     def _refresh(self) -> None:
+        self._matrix = self.matrix
+        self._waiting = []
         # Scaling to a unit diagonal first keeps badly scaled features from costing digits.
-        scale = 1.0 / np.sqrt(np.diag(self.matrix))
-        factor, info = lapack.dpotrf(self.matrix * scale * scale[:, None], lower=1)
+        scale = 1.0 / np.sqrt(np.diag(self._matrix))
+        scaled = self._matrix * scale * scale[:, None]
+        factor, info = lapack.dpotrf(scaled, lower=1)
         if info != 0:
-            values, vectors = np.linalg.eigh(self.matrix * scale * scale[:, None])
+            values, vectors = np.linalg.eigh(scaled)
             values = np.maximum(values, np.finfo(float).eps * values[-1])
             inverse = (vectors / values) @ vectors.T
             log_det = float(np.log(values).sum())
@@ -64,19 +76,54 @@ class Confidence:
             inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
             inverse += np.tril(inverse, -1).T
             log_det = 2.0 * float(np.log(np.diag(factor)).sum())
-        self.inverse = inverse * scale * scale[:, None]
+        self.inverse = np.ascontiguousarray(inverse * scale * scale[:, None])
         self.log_det_ratio = log_det - 2.0 * float(np.log(scale).sum()) - len(scale) * np.log(self.regularization)
-        self._since_refresh = 0
+
+    def _stacked(self) -> Floats:
+        return np.vstack(self._waiting) if self._waiting else np.zeros((0, len(self._matrix)))
 
     def state(self) -> State:
         return {
-            "matrix": self.matrix.copy(),
+            "matrix": self._matrix.copy(),
+            "waiting": self._stacked(),
+            "counts": np.array([len(rows) for rows in self._waiting], dtype=np.int64),
             "inverse": self.inverse.copy(),
-            "scalars": np.array([self.log_det_ratio, self._since_refresh]),
+            "log_det_ratio": np.array(self.log_det_ratio),
         }
 
     def restore(self, arrays: State) -> None:
-        self.matrix = np.array(arrays["matrix"], dtype=np.float64)
+        self._matrix = np.array(arrays["matrix"], dtype=np.float64)
+        waiting, counts = np.array(arrays["waiting"], dtype=np.float64), np.asarray(arrays["counts"], dtype=np.int64)
+        self._waiting = np.split(waiting, np.cumsum(counts)[:-1]) if len(counts) else []
         self.inverse = np.array(arrays["inverse"], dtype=np.float64)
-        log_det_ratio, since_refresh = np.asarray(arrays["scalars"], dtype=np.float64)
-        self.log_det_ratio, self._since_refresh = float(log_det_ratio), int(since_refresh)
+        self.log_det_ratio = float(arrays["log_det_ratio"])
+
+
+class DiagonalConfidence:
+    """The same with only the diagonal of M: d numbers instead of d^2, for very many features.
+
+    Features then count as if they were seen independently of each other, so widths are too small in directions that
+    features share.
+    """
+
+    def __init__(self, n_features: int, *, regularization: float) -> None:
+        self.regularization = regularization
+        self.diagonal: Floats = np.full(n_features, regularization)
+
+    @property
+    def log_det_ratio(self) -> float:
+        return float(np.log(self.diagonal / self.regularization).sum())
+
+    def add(self, rows: Floats) -> None:
+        """Count the preference rows (m, d)."""
+        self.diagonal = self.diagonal + np.einsum("ij,ij->j", rows, rows)
+
+    def weigh(self, features: Floats) -> Floats:
+        """`features` (n, d) over the diagonal."""
+        return np.asarray(features / self.diagonal)
+
+    def state(self) -> State:
+        return {"diagonal": self.diagonal.copy()}
+
+    def restore(self, arrays: State) -> None:
+        self.diagonal = np.array(arrays["diagonal"], dtype=np.float64)

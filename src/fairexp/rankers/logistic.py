@@ -1,12 +1,14 @@
 """Pairwise logistic regression that learns online at a flat cost per round.
 
 The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), plus
-(regularization / 2) ||theta||^2. The latest `window` rows enter exactly. Older ones enter through the quadratic that
-touches their loss (same gradient, same curvature) at the estimate when they left the window, so memory and cost do
-not grow with history. With `window=None` every row stays, and theta is the exact minimiser.
+(regularization / 2) ||theta||^2. The latest rows, up to `window` of them, enter exactly. Older ones enter through the
+quadratic that touches their loss (same gradient, same curvature) at the estimate when they left the window, a quarter
+of it at a time, so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact
+minimiser.
 
-Each update takes a few Newton-like steps: the gradient is exact, the curvature is that of when each row came in (a
-fresh one is taken when progress is slow), and a step that does not lower the objective is halved.
+Each update takes a few Newton-like steps. The gradient is exact. The curvature is that of when each row came in, and
+its Cholesky factor is taken anew only when enough rows have been added; both are made fresh when progress is slow. A
+step that does not lower the objective is halved.
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ from fairexp.kernels.logistic import loss_and_pull
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
+CLOSE = 0.1
+"""A step that promises to lower the objective by less than this is good enough to be the last one (bounded memory)."""
+
+FACTOR_SHARE = 4
+"""The factor is taken anew when the rows added since are as many as this part of the features."""
 
 
 class PairwiseLogistic:
@@ -40,13 +47,13 @@ class PairwiseLogistic:
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
         self._curvature: Floats = regularization * np.eye(n_features)
         self._offset: Floats = np.zeros(n_features)
-        # Rows in the window, a ring: features, margins x . theta, and the weights they have in `_hessian`.
+        # Rows in the window, oldest first, with their margins x . theta; `_hessian` is the curvature of everything.
         self._rows: Floats = np.zeros((window or 256, n_features))
         self._margins: Floats = np.zeros(len(self._rows))
-        self._weights: Floats = np.zeros(len(self._rows))
         self._hessian: Floats = self._curvature.copy()
+        self._factor: Floats = np.sqrt(regularization) * np.eye(n_features)
         self._n_rows = 0
-        self._next = 0
+        self._n_unfactored = 0
 
     def add(self, rows: Floats) -> None:
         """Learn from preference rows (m, d), winner minus loser."""
@@ -58,87 +65,84 @@ class PairwiseLogistic:
 
     def objective(self, theta: Floats) -> float:
         """The value (up to a constant once rows have been folded) at `theta`."""
-        return self._value(theta, loss_and_pull(self._rows[: self._n_rows] @ theta)[0])
+        loss = loss_and_pull(self._rows[: self._n_rows] @ theta)[0]
+        return loss + float(theta @ (0.5 * (self._curvature @ theta) - self._offset))
 
     def _insert(self, rows: Floats) -> None:
-        if self.window is None:
-            self._make_room(len(rows))
-        at = (self._next + np.arange(len(rows))) % len(self._rows)
-        leaving = at[at < self._n_rows]
-        if len(leaving):
-            self._fold(leaving)
+        needed = self._n_rows + len(rows)
+        if needed > len(self._rows):
+            self._fold(max(needed - len(self._rows), len(self._rows) // 4)) if self.window else self._grow(needed)
+        new = slice(self._n_rows, self._n_rows + len(rows))
         margins = rows @ self.theta
-        weights = _curvature_weights(margins)
-        self._rows[at], self._margins[at], self._weights[at] = rows, margins, weights
-        self._hessian += (rows.T * weights) @ rows
-        self._next = int((at[-1] + 1) % len(self._rows))
-        self._n_rows = min(self._n_rows + len(rows) - len(leaving), len(self._rows))
+        self._rows[new], self._margins[new] = rows, margins
+        self._hessian += _weighted_square(rows, margins)
+        self._n_rows = new.stop
+        self._n_unfactored += len(rows)
 
-    def _make_room(self, n_more: int) -> None:
-        needed = self._n_rows + n_more
-        if needed >= len(self._rows):
-            extra = max(needed + 1, 2 * len(self._rows)) - len(self._rows)
-            self._rows = np.vstack([self._rows, np.zeros((extra, self._rows.shape[1]))])
-            self._margins = np.concatenate([self._margins, np.zeros(extra)])
-            self._weights = np.concatenate([self._weights, np.zeros(extra)])
-            self._next = self._n_rows
+    def _grow(self, needed: int) -> None:
+        extra = max(needed, 2 * len(self._rows)) - len(self._rows)
+        self._rows = np.vstack([self._rows, np.zeros((extra, self._rows.shape[1]))])
+        self._margins = np.concatenate([self._margins, np.zeros(extra)])
 
-    def _fold(self, at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
-        """Replace the rows at these places of the ring by the quadratic that touches their loss here."""
-        rows, margins = self._rows[at], self._margins[at]
-        weights = _curvature_weights(margins)
-        pull = loss_and_pull(margins)[1]
-        self._curvature += (rows.T * weights) @ rows
-        self._offset += rows.T @ (pull + weights * margins)
-        self._hessian += (rows.T * (weights - self._weights[at])) @ rows
+    def _fold(self, n_oldest: int) -> None:
+        """Replace the oldest rows by the quadratic that touches their loss here."""
+        n_folded = min(n_oldest, self._n_rows)
+        rows, margins = self._rows[:n_folded], self._margins[:n_folded]
+        self._curvature += _weighted_square(rows, margins)
+        self._offset += rows.T @ (loss_and_pull(margins)[1] + _slopes(margins) * margins)
+        n_left = self._n_rows - n_folded
+        self._rows[:n_left] = self._rows[n_folded : self._n_rows].copy()
+        self._margins[:n_left] = self._margins[n_folded : self._n_rows].copy()
+        self._n_rows = n_left
+        self._refresh_curvature(self._margins[:n_left])
 
     def _fit(self) -> None:
         rows, margins = self._rows[: self._n_rows], self._margins[: self._n_rows]
         theta = self.theta
+        bent = self._curvature @ theta
         loss, pull = loss_and_pull(margins)
-        value = self._value(theta, loss)
-        factor = self._factor()
-        for step_number in range(MAX_STEPS):
-            gradient = self._curvature @ theta - self._offset - rows.T @ pull
-            step = -lapack.dpotrs(factor, gradient, lower=1)[0]
+        value = loss + float(theta @ (0.5 * bent - self._offset))
+        if self._n_unfactored >= max(1, len(theta) // FACTOR_SHARE):
+            self._factorise()
+        for step_number in range(1, MAX_STEPS + 1):
+            gradient = bent - self._offset - pull @ rows
+            step = -lapack.dpotrs(self._factor, gradient, lower=1)[0]
             decrease = -float(gradient @ step)
             if not decrease > self.precision:
                 break
-            moved = rows @ step
-            length = 1.0
+            moved, bending, length = rows @ step, self._curvature @ step, 1.0
             while True:
-                loss, pull = loss_and_pull(margins + length * moved)
-                candidate = self._value(theta + length * step, loss)
+                to, to_bent, to_margins = theta + length * step, bent + length * bending, margins + length * moved
+                loss, pull = loss_and_pull(to_margins)
+                candidate = loss + float(to @ (0.5 * to_bent - self._offset))
                 if candidate <= value - 1e-4 * length * decrease or length < 1e-6:
                     break
                 length /= 2.0
             if not candidate <= value:
                 break
-            theta, margins, value = theta + length * step, margins + length * moved, candidate
-            if step_number % STEPS_BEFORE_FRESH_CURVATURE == STEPS_BEFORE_FRESH_CURVATURE - 1:
+            theta, bent, margins, value = to, to_bent, to_margins, candidate
+            if self.window is not None and decrease < CLOSE:
+                break
+            if step_number % STEPS_BEFORE_FRESH_CURVATURE == 0:
                 self._refresh_curvature(margins)
-                factor = self._factor()
+                self._factorise()
         self.theta = theta
         self._margins[: self._n_rows] = margins
 
-    def _value(self, theta: Floats, loss: float) -> float:
-        return loss + float(theta @ (0.5 * (self._curvature @ theta) - self._offset))
-
     def _refresh_curvature(self, margins: Floats) -> None:
-        rows = self._rows[: self._n_rows]
-        self._weights[: self._n_rows] = _curvature_weights(margins)
-        self._hessian = self._curvature + (rows.T * self._weights[: self._n_rows]) @ rows
+        self._hessian = self._curvature + _weighted_square(self._rows[: self._n_rows], margins)
+        self._n_unfactored = len(self.theta)
 
-    def _factor(self) -> Floats:
+    def _factorise(self) -> None:
         """The Cholesky factor of the curvature; rounding may cost it definiteness, then a little ridge is added."""
-        ridge = 0.0
+        ridge, self._n_unfactored = 0.0, 0
         while True:
-            matrix = self._hessian
-            if ridge:
-                matrix = matrix + ridge * np.diag(np.diag(matrix))
-            factor, info = lapack.dpotrf(matrix, lower=1)
+            matrix = self._hessian + ridge * np.diag(np.diag(self._hessian)) if ridge else self._hessian
+            # Symmetric: the transpose is the same matrix in the column order that LAPACK wants.
+            factor, info = lapack.dpotrf(matrix.T, lower=1)
             if info == 0:
-                return np.asarray(factor)
+                self._factor = factor
+                return
             ridge = max(10.0 * ridge, 1e-14)
 
     def state(self) -> State:
@@ -147,10 +151,10 @@ class PairwiseLogistic:
             "curvature": self._curvature.copy(),
             "offset": self._offset.copy(),
             "hessian": self._hessian.copy(),
+            "factor": np.ascontiguousarray(self._factor),
             "rows": self._rows[: self._n_rows].copy(),
             "margins": self._margins[: self._n_rows].copy(),
-            "weights": self._weights[: self._n_rows].copy(),
-            "next": np.array(self._next, dtype=np.int64),
+            "n_unfactored": np.array(self._n_unfactored, dtype=np.int64),
         }
 
     def restore(self, arrays: State) -> None:
@@ -158,17 +162,23 @@ class PairwiseLogistic:
         self._curvature = np.array(arrays["curvature"], dtype=np.float64)
         self._offset = np.array(arrays["offset"], dtype=np.float64)
         self._hessian = np.array(arrays["hessian"], dtype=np.float64)
+        # LAPACK returns its factors in column order, and rounds differently with another layout.
+        self._factor = np.asfortranarray(arrays["factor"], dtype=np.float64)
+        self._n_unfactored = int(arrays["n_unfactored"])
         self._n_rows = len(arrays["rows"])
-        size = self.window or max(256, self._n_rows + 1)
-        self._rows = np.zeros((size, len(self.theta)))
-        self._margins, self._weights = np.zeros(size), np.zeros(size)
+        size = self.window or max(256, self._n_rows)
+        self._rows, self._margins = np.zeros((size, len(self.theta))), np.zeros(size)
         self._rows[: self._n_rows] = arrays["rows"]
         self._margins[: self._n_rows] = arrays["margins"]
-        self._weights[: self._n_rows] = arrays["weights"]
-        self._next = int(arrays["next"])
 
 
-def _curvature_weights(margins: Floats) -> Floats:
+def _slopes(margins: Floats) -> Floats:
     """sigma'(z) (m,) at margins z."""
     tail = np.exp(-np.abs(margins))
     return np.asarray(tail / (1.0 + tail) ** 2)
+
+
+def _weighted_square(rows: Floats, margins: Floats) -> Floats:
+    """The curvature (d, d) of the loss of these rows: the sum of sigma'(z) x x^T."""
+    scaled = rows * np.sqrt(_slopes(margins))[:, None]
+    return np.asarray(scaled.T @ scaled)

@@ -9,14 +9,19 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
-from fairexp.kernels.belief import WITHIN_BLOCK, certain_orders, exploration_draw
+from fairexp.kernels.belief import WITHIN_BLOCK, block_numbers, exploration_draw, mark_certain, surely_far
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.confidence import Confidence
+from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.pairs import PAIRS, preference_rows
-from fairexp.types import Belief, Query, Ranking
+from fairexp.types import Query, Ranking, SortedBelief
 from fairexp.validation import check_choice, check_count, check_number
+
+WIDTHS: dict[str, type[Confidence] | type[DiagonalConfidence]] = {"full": Confidence, "diagonal": DiagonalConfidence}
+
+SLAB = 64
+"""Rows of the Gram matrix that are held at once."""
 
 
 class PairRank(Explorer):
@@ -31,6 +36,7 @@ class PairRank(Explorer):
     - `pairs`: "all" clicked-over-unclicked pairs, or "independent" ones, each document in at most one.
     - `history`: "bounded" keeps the latest `window` preference rows exactly and older ones as a quadratic;
       "full" keeps all and minimises exactly.
+    - `width`: "full" matrix M, or its "diagonal" for very many features.
 
     Y. Jia, H. Wang, S. Guo and H. Wang, PairRank: Online Pairwise Learning to Rank by Divide-and-Conquer, WWW 2021.
     """
@@ -46,6 +52,7 @@ class PairRank(Explorer):
         pairs: str = "independent",
         history: str = "bounded",
         window: int = 1024,
+        width: str = "full",
         delta: float = 0.05,
         noise: float = 0.5,
         bound: float = 1.0,
@@ -73,7 +80,8 @@ class PairRank(Explorer):
             regularization=self.regularization,
             window=self.window if self.history == "bounded" else None,
         )
-        self.confidence = Confidence(self.n_features, regularization=self.regularization)
+        self.width = check_choice("width", width, tuple(WIDTHS))
+        self.confidence = WIDTHS[self.width](self.n_features, regularization=self.regularization)
 
     @property
     def width_factor(self) -> float:
@@ -87,15 +95,37 @@ class PairRank(Explorer):
         bias = np.sqrt(self.regularization) * self.bound
         return float(2.0 * slope_bound / smallest_slope * (deviation + bias))
 
-    def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
+    def believe(self, query: Query, rng: np.random.Generator | None = None) -> SortedBelief:
         keys = (self._stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
         scores = query.features @ self.model.theta
-        gram = (query.features @ self.confidence.inverse) @ query.features.T
-        certain, block, above, below, by_score = certain_orders(scores, gram, self.width_factor)
-        if self.within_block == "score":
-            by_score = np.lexsort((keys, -scores))
-        draw = exploration_draw(certain, block, above, below, by_score, keys, WITHIN_BLOCK[self.within_block])
-        return Belief(scores=scores, draw=draw, block=block, certain_order=certain)
+        # Ties are never certain, so their order matters only where blocks are sorted by score.
+        by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else np.argsort(-scores)
+        certain, last, above, below = self._certain_orders(query.features.take(by_score, axis=0), scores[by_score])
+        block = block_numbers(last)
+        draw = exploration_draw(certain, block, above, below, keys, WITHIN_BLOCK[self.within_block])
+        by_document = np.empty_like(block)
+        by_document[by_score] = block
+        return SortedBelief(
+            scores=scores, draw=by_score[draw], block=by_document, by_score=by_score, sorted_order=certain
+        )
+
+    def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
+        """The relation between documents sorted by score, the last position uncertain with each, and counts.
+
+        Products are taken a slab of rows at a time, and only as far down as orders could be uncertain, so that many
+        candidates need no n x n matrix of floats.
+        """
+        n, factor = len(scores), self.width_factor
+        weighted = self.confidence.weigh(features)
+        squares = np.einsum("ij,ij->i", weighted, features)
+        certain = np.zeros((n, n), dtype=np.bool_)
+        last, above, below = np.arange(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        for first in range(0, n, SLAB):
+            end = min(first + SLAB, n)
+            far = surely_far(scores, squares, factor, first, end)
+            products = weighted[first:end] @ features[first:far].T
+            mark_certain(scores, squares, products, factor, first, certain, above, below, last)
+        return certain, last, above, below
 
     def _memory(self, shown: Ints, rng: np.random.Generator) -> dict[str, NDArray[np.generic]]:
         return {"keys": rng.random(len(shown))} if self.pairs == "independent" else {}
@@ -119,7 +149,7 @@ class PairRank(Explorer):
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
 
     def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        if key in ("model.rows", "model.margins", "model.weights"):
-            too_long = self.history == "bounded" and len(value) > self.window
+        if key in ("model.rows", "model.margins", "confidence.waiting", "confidence.counts"):
+            too_long = key.startswith("model.") and self.history == "bounded" and len(value) > self.window
             return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype and not too_long
         return super()._fits(key, value, expected)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
+from fairexp.kernels.pairs import difference_rows, examined_positions
 
 PAIRS = ("all", "independent")
+_NO_KEYS = np.zeros(0)
 
 
 def examined(clicks: Bools) -> int:
@@ -15,8 +17,7 @@ def examined(clicks: Bools) -> int:
     >>> examined(np.array([False, True, False, False]))
     3
     """
-    clicked = np.flatnonzero(clicks)
-    return 0 if len(clicked) == 0 else min(int(clicked[-1]) + 2, len(clicks))
+    return int(examined_positions(clicks))
 
 
 def preference_rows(features: Floats, clicks: Bools, keys: Floats | None = None) -> Floats:
@@ -29,12 +30,4 @@ def preference_rows(features: Floats, clicks: Bools, keys: Floats | None = None)
     array([[-1.,  1.,  0.,  0.],
            [ 0.,  1., -1.,  0.]])
     """
-    seen = clicks[: examined(clicks)]
-    winners, losers = np.flatnonzero(seen), np.flatnonzero(~seen)
-    if keys is None:
-        rows = features[winners][:, None, :] - features[losers][None, :, :]
-        return rows.reshape(-1, features.shape[1])
-    n_pairs = min(len(winners), len(losers))
-    winners = winners[np.argsort(keys[winners])][:n_pairs]
-    losers = losers[np.argsort(keys[losers])][:n_pairs]
-    return np.asarray(features[winners] - features[losers])
+    return np.asarray(difference_rows(features, clicks, _NO_KEYS if keys is None else keys))
