@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
 from fairexp.arrays import Floats, State
+from fairexp.kernels.cholesky import solve_lower
 
 REFRESH_EVERY = 64
 """Additions between fresh inversions; rounding in the inverse cannot build up beyond that many."""
@@ -48,12 +48,13 @@ class Confidence:
         projected = rows @ self.inverse
         middle = projected @ rows.T
         middle.flat[:: len(rows) + 1] += 1.0
-        factor, info = lapack.dpotrf(middle, lower=1)
-        if info != 0:
+        try:
+            factor = np.asarray(np.linalg.cholesky(middle), dtype=np.float64)
+        except np.linalg.LinAlgError:
             self._refresh()
             return
-        half = lapack.dtrtrs(factor, projected, lower=1)[0]
-        self.inverse -= half.T @ half
+        solve_lower(factor, projected)
+        self.inverse -= projected.T @ projected
         self.log_det_ratio += 2.0 * float(np.log(np.diag(factor)).sum())
 
     def weigh(self, features: Floats) -> Floats:
@@ -66,16 +67,15 @@ class Confidence:
         # Scaling to a unit diagonal first keeps badly scaled features from costing digits.
         scale = 1.0 / np.sqrt(np.diag(self._matrix))
         scaled = self._matrix * scale * scale[:, None]
-        factor, info = lapack.dpotrf(scaled, lower=1)
-        if info != 0:
+        try:
+            log_det = 2.0 * float(np.log(np.diag(np.linalg.cholesky(scaled))).sum())
+            inverse = np.linalg.inv(scaled)
+            inverse = 0.5 * (inverse + inverse.T)
+        except np.linalg.LinAlgError:
             values, vectors = np.linalg.eigh(scaled)
             values = np.maximum(values, np.finfo(float).eps * values[-1])
             inverse = (vectors / values) @ vectors.T
             log_det = float(np.log(values).sum())
-        else:
-            inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
-            inverse += np.tril(inverse, -1).T
-            log_det = 2.0 * float(np.log(np.diag(factor)).sum())
         self.inverse = np.ascontiguousarray(inverse * scale * scale[:, None])
         self.log_det_ratio = log_det - 2.0 * float(np.log(scale).sum()) - len(scale) * np.log(self.regularization)
 

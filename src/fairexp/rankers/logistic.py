@@ -14,9 +14,9 @@ step that does not lower the objective is halved.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
 from fairexp.arrays import Floats, State
+from fairexp.kernels.cholesky import solve_factored
 from fairexp.kernels.logistic import loss_and_pull
 
 MAX_STEPS = 50
@@ -106,7 +106,8 @@ class PairwiseLogistic:
             self._factorise()
         for step_number in range(1, MAX_STEPS + 1):
             gradient = bent - self._offset - pull @ rows
-            step = -lapack.dpotrs(self._factor, gradient, lower=1)[0]
+            step = np.empty_like(theta)
+            solve_factored(self._factor, -gradient, step)
             decrease = -float(gradient @ step)
             if not decrease > self.precision:
                 break
@@ -138,12 +139,12 @@ class PairwiseLogistic:
         ridge, self._n_unfactored = 0.0, 0
         while True:
             matrix = self._hessian + ridge * np.diag(np.diag(self._hessian)) if ridge else self._hessian
-            # Symmetric: the transpose is the same matrix in the column order that LAPACK wants.
-            factor, info = lapack.dpotrf(matrix.T, lower=1)
-            if info == 0:
-                self._factor = factor
+            try:
+                self._factor = np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+            except np.linalg.LinAlgError:
+                ridge = max(10.0 * ridge, 1e-14)
+            else:
                 return
-            ridge = max(10.0 * ridge, 1e-14)
 
     def state(self) -> State:
         return {
@@ -151,7 +152,7 @@ class PairwiseLogistic:
             "curvature": self._curvature.copy(),
             "offset": self._offset.copy(),
             "hessian": self._hessian.copy(),
-            "factor": np.ascontiguousarray(self._factor),
+            "factor": self._factor.copy(),
             "rows": self._rows[: self._n_rows].copy(),
             "margins": self._margins[: self._n_rows].copy(),
             "n_unfactored": np.array(self._n_unfactored, dtype=np.int64),
@@ -162,8 +163,7 @@ class PairwiseLogistic:
         self._curvature = np.array(arrays["curvature"], dtype=np.float64)
         self._offset = np.array(arrays["offset"], dtype=np.float64)
         self._hessian = np.array(arrays["hessian"], dtype=np.float64)
-        # LAPACK returns its factors in column order, and rounds differently with another layout.
-        self._factor = np.asfortranarray(arrays["factor"], dtype=np.float64)
+        self._factor = np.array(arrays["factor"], dtype=np.float64)
         self._n_unfactored = int(arrays["n_unfactored"])
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)
