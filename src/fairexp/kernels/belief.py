@@ -43,7 +43,7 @@ def mark_certain(
 ) -> None:
     """Enter what rows `first`.. of the relation hold: `G` (m, c) are their products with positions `first`...
 
-    Positions beyond the columns of `G` stand surely below. `last` (n,) is the last position that is uncertain with each.
+    Positions beyond the columns of `G` stand surely below. `last` (n,) is the last position uncertain with each.
     """
     n = s.shape[0]
     rows, columns = G.shape
