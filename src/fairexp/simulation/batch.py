@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 
 from fairexp.simulation.run import Result
 from fairexp.simulation.settings import Settings, run
+from fairexp.simulation.sharing import Shared, adopt, share, with_shared_data
 
 Progress = Callable[[int, dict[str, Any]], None]
 """Called with the number of a run and its latest row."""
@@ -32,17 +34,30 @@ def run_many(
     """Results in the order of `runs`; None for those that an interrupt kept from starting.
 
     Each run with `folder` is kept below it as `Settings.label` says (a single run in the folder itself). `jobs`
-    processes work at once (default: one per core); with one, runs happen in this process.
+    processes work at once (default: one per core); with one, runs happen in this process. Data is loaded once and
+    shared by all of them.
     """
     places = [_place(settings, folder, alone=len(runs) == 1) for settings in runs]
     n_jobs = min(jobs or os.cpu_count() or 1, len(runs))
     if n_jobs <= 1:
         return _one_by_one(runs, places, progress)
+    with tempfile.TemporaryDirectory(prefix="fairexp-", ignore_cleanup_errors=True) as place:
+        return _side_by_side(runs, places, progress, n_jobs=n_jobs, shared=share(runs, Path(place)))
+
+
+def _side_by_side(
+    runs: Sequence[Settings],
+    places: Sequence[Path | None],
+    progress: Progress | None,
+    *,
+    n_jobs: int,
+    shared: Shared,
+) -> list[Result | None]:
     # Workers start with one BLAS thread each: the matrices are small, and the cores are taken.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
     reports, stop = context.Queue(), context.Event()
-    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(reports, stop)) as pool:
+    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(reports, stop, shared)) as pool:
         futures = [pool.submit(_work, i, s, p) for i, (s, p) in enumerate(zip(runs, places, strict=True))]
         try:
             _follow(futures, reports, progress)
@@ -85,9 +100,10 @@ def _follow(futures: Sequence[Future[Result | None]], reports: Any, progress: Pr
                 raise future.exception()  # type: ignore[misc]
 
 
-def _start(reports: Any, stop: Any) -> None:
+def _start(reports: Any, stop: Any, shared: Shared) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _worker["reports"], _worker["stop"] = reports, stop
+    adopt(shared)
 
 
 def _work(number: int, settings: Settings, place: Path | None) -> Result | None:
@@ -100,7 +116,7 @@ def _work(number: int, settings: Settings, place: Path | None) -> Result | None:
             raise KeyboardInterrupt
         report(row)
 
-    return run(settings, folder=place, progress=report_unless_stopped)
+    return run(with_shared_data(settings), folder=place, progress=report_unless_stopped)
 
 
 def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:

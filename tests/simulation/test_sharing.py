@@ -1,0 +1,85 @@
+"""Data shared between processes: the same values, no second copy, and runs that cannot tell the difference."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fairexp.data import read_letor
+from fairexp.simulation.batch import run_many
+from fairexp.simulation.settings import DataSettings, Settings, run
+from fairexp.simulation.sharing import ARRAYS, _mapped, adopt, share, with_shared_data
+
+SMALL = Settings(data=DataSettings("mslr-pagerank", n_queries=8), rounds=20, n_points=4)
+
+
+def test_shared_data_has_the_same_values_and_is_mapped(tmp_path):
+    (train, heldout), (shared_train, shared_heldout) = SMALL.data.load(), opened(SMALL, tmp_path)
+    for before, after in ((train, shared_train), (heldout, shared_heldout)):
+        for name in ARRAYS:
+            values = getattr(before, name)
+            if values is None:
+                assert getattr(after, name) is None
+            else:
+                assert isinstance(getattr(after, name), np.memmap)
+                assert np.array_equal(getattr(after, name), values)
+        assert (after.query_ids, after.group_names, after.blanked) == (
+            before.query_ids,
+            before.group_names,
+            before.blanked,
+        )
+
+
+def opened(settings, folder):
+    adopt(share([settings], folder))
+    return with_shared_data(settings).data.load()
+
+
+def test_runs_on_shared_data_are_the_same_and_say_the_same_settings(tmp_path):
+    expected = run(SMALL, folder=tmp_path / "alone")
+    adopt(share([SMALL], tmp_path))
+    result = run(with_shared_data(SMALL), folder=tmp_path / "shared")
+    assert result.online_ndcg == expected.online_ndcg
+    texts = [(tmp_path / name / "settings.json").read_text() for name in ("alone", "shared")]
+    assert json.loads(texts[0]) == json.loads(texts[1])
+
+
+def test_each_kind_of_data_is_loaded_once(tmp_path):
+    runs = [SMALL, SMALL.with_seed(1), SMALL.with_seed(2)]
+    assert len(share(runs, tmp_path)) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0"]
+
+
+def test_what_is_mapped_already_is_not_written_again(tmp_path):
+    values = np.arange(60, dtype=np.float32).reshape(20, 3)
+    values.tofile(tmp_path / "values.f32")
+    source = np.memmap(tmp_path / "values.f32", dtype=np.float32, mode="r", shape=(20, 3))
+    for view in (source, source[4:9], np.asarray(source)[2:], source[3:][1:4]):
+        mapped = _mapped(view, tmp_path / "unused")
+        assert mapped.path == str(tmp_path / "values.f32")
+        assert np.array_equal(mapped.open(), view)
+    assert not (tmp_path / "unused").exists()
+    every_other = _mapped(source[::2], tmp_path / "written")
+    assert np.array_equal(every_other.open(), values[::2])
+    assert every_other.path == str(tmp_path / "written")
+
+
+def test_text_through_the_cache_is_shared_where_it_lies(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIREXP_CACHE", str(tmp_path / "cache"))
+    text = tmp_path / "data.txt"
+    text.write_text("".join(f"{i % 3} qid:{i // 4} 1:{i} 2:{i * i % 7}\n" for i in range(40)))
+    settings = Settings(data=DataSettings(str(text), group="2:0.5"))
+    shared = share([settings], tmp_path / "shared")
+    train, heldout = shared[settings.data, False]
+    assert heldout is None
+    assert train.arrays["features"].path.startswith(str(tmp_path / "cache"))
+    assert np.array_equal(train.open().features, read_letor(text).features)
+
+
+@pytest.mark.parametrize("seeds", [(3, 4)])
+def test_processes_give_what_one_gives(seeds):
+    runs = [SMALL.with_seed(seed) for seed in seeds]
+    alone, together = run_many(runs, jobs=1), run_many(runs, jobs=2)
+    assert [result.online_ndcg for result in alone] == [result.online_ndcg for result in together]
