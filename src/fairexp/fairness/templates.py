@@ -30,7 +30,7 @@ MAX_STATES = 20_000
 MAX_REACH_WORDS = 500_000
 """Memory for sums of exposure, in 64-bit words."""
 
-N_CELLS = 4096
+N_CELLS = 16384
 """Grid cells for the exposure of all positions in the tables of costs ahead; fewer where every group has a table."""
 
 EXHAUSTIVE_BITS = 16.0
@@ -154,7 +154,7 @@ def find_template(
         width,
         states,
         child,
-        N_CELLS if n_groups == 2 else N_CELLS // 16,
+        N_CELLS if n_groups == 2 else N_CELLS // (16 * n_groups),
         _resolution(tolerance, exposure, n_groups),
         PLAIN_NODES,
         MAX_NODES,

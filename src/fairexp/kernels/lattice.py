@@ -4,7 +4,7 @@ A state is a vector of counts a (G,) with sum p <= k. States are numbered by the
 partial sums s_i = a_0 + ... + a_i the number is the sum of binomials C(s_i + i, i + 1), and adding a document to any
 group always gives a larger number. So one backward pass over the numbers fills a table.
 
-`build_ahead` tables, for one group, the least cost V(s, q) of completing state s such that the group collects q more
+`fill_ahead` tables, for one group, the least cost V(s, q) of completing state s such that the group collects q more
 units of exposure, in grid units as in `reach`. Its minimum over the q that lead into the group's corridor bounds the
 cost of completing a walk from below; with two groups it is that cost, but for rounding to the grid.
 """
@@ -99,17 +99,16 @@ def grid_of(P: Floats, n_cells: int) -> tuple[Ints, Ints, float]:
 
 
 @njit(cache=True)
-def _relax(table: Costs, target: int, source: int, length: int, cost: int) -> None:
-    """table[target + i] = min(table[target + i], table[source + i] + cost) for i below `length`."""
-    for i in range(length):
-        value = table[source + i] + np.int32(cost)
-        if value < table[target + i]:
-            table[target + i] = value
+def relax(target: Costs, source: Costs, cost: int) -> None:
+    """target[i] = min(target[i], source[i] + cost); views and `min` let the compiler use vector instructions."""
+    more = np.int32(cost)
+    for i in range(source.shape[0]):
+        target[i] = min(target[i], np.int32(source[i] + more))
 
 
 @njit(cache=True)
-def build_ahead(states: Ints, child: Ints, pops: Ints, units: Ints, left: Ints, group: int) -> tuple[Costs, Ints]:
-    """V for one group as a flat array, and where each state's row begins (S + 1,)."""
+def row_starts(states: Ints, left: Ints) -> tuple[Ints, Ints]:
+    """Where each state's row of a table begins (S + 1,), and the depth (S,) of each state."""
     total, n_groups = states.shape
     start = np.zeros(total + 1, dtype=np.int64)
     depth = np.zeros(total, dtype=np.int64)
@@ -117,20 +116,24 @@ def build_ahead(states: Ints, child: Ints, pops: Ints, units: Ints, left: Ints, 
         for g in range(n_groups):
             depth[s] += states[s, g]
         start[s + 1] = start[s] + left[depth[s]] + 1
-    table = np.empty(start[total], dtype=np.int32)
+    return start, depth
+
+
+@njit(cache=True)
+def fill_ahead(table: Costs, start: Ints, depth: Ints, child: Ints, pops: Ints, units: Ints, group: int) -> None:
+    """Fill `table` (cells,) with V of one group."""
+    total, n_groups = child.shape
     for s in range(total - 1, -1, -1):
-        p = depth[s]
+        row = table[start[s] : start[s + 1]]
         last = child[s, 0] < 0
-        for i in range(start[s], start[s + 1]):
-            table[i] = 0 if last else IMPOSSIBLE
+        for i in range(row.shape[0]):
+            row[i] = 0 if last else IMPOSSIBLE
         if last:
             continue
         for g in range(n_groups):
             if pops[s, g] >= 0:
-                shift = units[p] if g == group else 0
-                row = start[child[s, g]]
-                _relax(table, start[s] + shift, row, start[child[s, g] + 1] - row, pops[s, g])
-    return table, start
+                shift = units[depth[s]] if g == group else 0
+                relax(row[shift:], table[start[child[s, g]] : start[child[s, g] + 1]], pops[s, g])
 
 
 @njit(cache=True)

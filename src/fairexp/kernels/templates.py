@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.lattice import IMPOSSIBLE, Costs, build_ahead, grid_of, least_ahead, pop_costs
+from fairexp.kernels.lattice import IMPOSSIBLE, Costs, fill_ahead, grid_of, least_ahead, pop_costs, row_starts
 from fairexp.kernels.reach import Bits, can_collect
 
 SLACK = 1e-9
@@ -274,12 +274,10 @@ def build_tables(
     n_tables = 1 if n_groups == 2 else n_groups
     pops = pop_costs(states, size, cost)
     units, left, cell = grid_of(P, n_cells)
-    first, start = build_ahead(states, child, pops, units, left, 0)
-    ahead = np.empty((n_tables, first.shape[0]), dtype=np.int32)
+    start, depth = row_starts(states, left)
+    ahead = np.empty((n_tables, start[states.shape[0]]), dtype=np.int32)
     for t in range(n_tables):
-        table = first if t == 0 else build_ahead(states, child, pops, units, left, t)[0]
-        for i in range(table.shape[0]):
-            ahead[t, i] = table[i]
+        fill_ahead(ahead[t], start, depth, child, pops, units, t)
     return ahead, start, cell
 
 
