@@ -8,7 +8,7 @@ from typing import Any
 from fairexp.charts.drawing import Frame, draw
 from fairexp.charts.extra import altair
 from fairexp.charts.labels import Axis
-from fairexp.charts.rows import Row, over_seeds
+from fairexp.charts.rows import RANGE, Row, Summing
 from fairexp.charts.style import BAND
 from fairexp.errors import ArgumentError
 
@@ -16,36 +16,40 @@ QUIET_START = 0.02
 """The part of the rounds before a running mean of NDCG is drawn: a mean of few queries says little."""
 
 
-def online_chart(rows: Sequence[Row], *, theme: str = "light") -> Any:
+def online_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
     """The mean NDCG@10 of all that users were shown so far, by round."""
     last = max((row["round"] for row in rows), default=0)
-    points = over_seeds([row for row in rows if row["round"] >= QUIET_START * last], "online")
+    points = over.points([row for row in rows if row["round"] >= QUIET_START * last], "online")
     frame = Frame(
         title="Online NDCG",
         subtitle="what users were shown, mean so far; higher is better ↑",
         value="NDCG@10",
         axis=_snug(points, "online"),
         theme=theme,
+        ends=over.ends,
     )
     return draw(points, frame)
 
 
-def heldout_chart(rows: Sequence[Row], *, theme: str = "light") -> Any:
+def heldout_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
     """The NDCG@10 of what was learned, on held-out queries, by round."""
-    points = over_seeds(rows, "heldout")
+    points = over.points(rows, "heldout")
     frame = Frame(
         title="Held-out NDCG",
         subtitle="what was learned, on unseen queries; higher is better ↑",
         value="NDCG@10",
         axis=_snug(points, "heldout"),
         theme=theme,
+        ends=over.ends,
     )
     return draw(points, frame)
 
 
-def unfairness_chart(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light") -> Any:
+def unfairness_chart(
+    rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE
+) -> Any:
     """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above."""
-    points = over_seeds(rows, "unfairness")
+    points = over.points(rows, "unfairness")
     _some(points, "unfairness")
     top = max(max(point["high"] for point in points), 10 * tolerance)
     frame = Frame(
@@ -54,19 +58,22 @@ def unfairness_chart(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str 
         value="gap (log scale above the tolerance)",
         axis=Axis(0.0, 1.3 * top, constant=tolerance),
         theme=theme,
+        ends=over.ends,
         ticks=_ticks(tolerance, top),
         notes=((f"tolerance {tolerance:g}", tolerance / 3),),
     )
     return draw(points, frame, behind=[_tolerance_band(tolerance, theme)])
 
 
-def charts(rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light") -> dict[str, Any]:
-    """All charts that the rows have data for, by file name."""
-    made: dict[str, Any] = {"online-ndcg": online_chart(rows, theme=theme)}
+def charts(
+    rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE
+) -> dict[str, Any]:
+    """All charts that the rows have data for, by file name; `over` sums up what differs by seed (and fold)."""
+    made: dict[str, Any] = {"online-ndcg": online_chart(rows, theme=theme, over=over)}
     if any(row["heldout"] is not None for row in rows):
-        made["heldout-ndcg"] = heldout_chart(rows, theme=theme)
+        made["heldout-ndcg"] = heldout_chart(rows, theme=theme, over=over)
     if any(row["unfairness"] is not None for row in rows):
-        made["unfairness"] = unfairness_chart(rows, tolerance=tolerance, theme=theme)
+        made["unfairness"] = unfairness_chart(rows, tolerance=tolerance, theme=theme, over=over)
     return made
 
 

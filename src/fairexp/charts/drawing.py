@@ -19,7 +19,10 @@ FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around the lines; `ticks` None leaves them to the axis, `notes` are named values at its far end."""
+    """What stands around the lines; `ticks` None leaves them to the axis, `notes` are named values at its far end.
+
+    `ends` say what the bands reach from and to.
+    """
 
     title: str
     subtitle: str
@@ -28,6 +31,7 @@ class Frame:
     theme: str
     ticks: tuple[float, ...] | None = None
     notes: tuple[tuple[str, float], ...] = ()
+    ends: tuple[str, str] = ("lowest seed", "highest seed")
 
 
 def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = ()) -> Any:
@@ -40,9 +44,9 @@ def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = ()) -> 
         x=_rounds(points), y=_values("value", frame), color=_scale(alt.Color, styles, "colour")
     )
     band = base.mark_area(opacity=0.1, clip=True).encode(y=_values("low", frame), y2="high:Q")
-    layers = [*behind, band, *_lines(base, styles), _markers(named, base, styles), *_names(named, styles, frame)]
+    layers = [*behind, band, *_lines(base, styles), _markers(named, base, styles, frame), *_names(named, styles, frame)]
     title = alt.TitleParams(frame.title, subtitle=frame.subtitle)
-    return _dressed(alt.layer(*layers, title=title, width=WIDTH, height=HEIGHT), frame.theme)
+    return dressed(alt.layer(*layers, title=title, width=WIDTH, height=HEIGHT), frame.theme)
 
 
 def _rounds(points: Sequence[Row]) -> Any:
@@ -82,7 +86,7 @@ def _scale(channel: Any, styles: dict[str, Look], trait: str) -> Any:
     return channel("ranker:N", legend=None, scale=alt.Scale(domain=list(styles), range=found))
 
 
-def _markers(named: Sequence[Row], base: Any, styles: dict[str, Look]) -> Any:
+def _markers(named: Sequence[Row], base: Any, styles: dict[str, Look], frame: Frame) -> Any:
     """A marker at about every eighth of the rounds, staggered so that those of close lines do not coincide."""
     alt = altair()
     last = max(point["round"] for point in named)
@@ -96,8 +100,8 @@ def _markers(named: Sequence[Row], base: Any, styles: dict[str, Look]) -> Any:
         alt.Tooltip("name:N", title="ranker"),
         alt.Tooltip("round:Q", format=",d"),
         alt.Tooltip("value:Q", title="mean", format=",.3f"),
-        alt.Tooltip("low:Q", title="lowest seed", format=",.3f"),
-        alt.Tooltip("high:Q", title="highest seed", format=",.3f"),
+        alt.Tooltip("low:Q", title=frame.ends[0], format=",.3f"),
+        alt.Tooltip("high:Q", title=frame.ends[1], format=",.3f"),
     ]
     marks = base.mark_point(filled=True, size=46, opacity=1)
     marks.data = alt.Data(values=kept)
@@ -131,7 +135,8 @@ def _texts(labels: Sequence[Row], frame: Frame, **style: Any) -> Any:
     return text.encode(x=alt.value(WIDTH), y=_values("value", frame), text="text:N")
 
 
-def _dressed(chart: Any, theme: str) -> Any:
+def dressed(chart: Any, theme: str) -> Any:
+    """The chart in the colours and letters that all charts share."""
     quiet = {"labelColor": MUTED[theme], "titleColor": MUTED[theme], "domainColor": MUTED[theme]}
     return (
         chart.configure(background=PAPER[theme], font=FONT, padding=8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,14 @@ def over_seeds(rows: Sequence[Row], measure: str) -> list[Row]:
         }
         for (ranker, at), found in values.items()
     ]
+
+
+@dataclass(frozen=True)
+class Summing:
+    """How rows that differ by seed are summed up to points (see `over_seeds`), and what their `ends` are called."""
+
+    points: Callable[[Sequence[Row], str], list[Row]]
+    ends: tuple[str, str]
+
+
+RANGE = Summing(over_seeds, ("lowest seed", "highest seed"))

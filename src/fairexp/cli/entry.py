@@ -28,6 +28,10 @@ COMMANDS = {
     "simulate": Entry("simulate:simulate", "Let rankers learn from simulated users, and compare them."),
     "rankers": Entry("rankers:rankers", "List the rankers, or describe one with all its parameters."),
     "data": Entry("data:app", "Look at ranking data: files, published collections, synthetic worlds."),
+    "experiment": Entry("experiment:app", "Run, resume, watch and report experiments that are written in YAML."),
+    "reproduce": Entry("reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."),
+    "serve": Entry("serve:serve", "Rank, learn and stay fair over HTTP."),
+    "keys": Entry("keys:app", "Make, list and revoke the keys of a service."),
     "exposure": Entry(
         "exposure:exposure",
         "Estimate the exposure curve: clicks at each position relative to position 1, on randomised rankings.",

@@ -40,6 +40,8 @@ class Result:
     qualified_share: float | None
     rounds_per_second: float
     interrupted: bool = False
+    validation_ndcg: float | None = None
+    """Held-out NDCG on the queries that parameters are chosen on, after the last round."""
     points: list[dict[str, Any]] = field(default_factory=list, repr=False)
     """The trace's rows at the checkpoints."""
 
@@ -59,6 +61,7 @@ def simulate(
     exposure: Floats,
     shares: Floats | None = None,
     heldout: Dataset | None = None,
+    validation: Dataset | None = None,
     seed: int | np.random.SeedSequence = 0,
     n_points: int = 40,
     folder: Path | None = None,
@@ -68,8 +71,9 @@ def simulate(
     """Play `rounds` rounds and measure them; with `folder`, keep settings, trace and result there.
 
     `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
-    alike. `seed` draws the queries; ranker and user bring their own. An interrupt (Ctrl-C) ends the run early with
-    all rounds so far kept, and `interrupted` True; so does a KeyboardInterrupt that `progress` raises.
+    alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `seed` draws the queries;
+    ranker and user bring their own. An interrupt (Ctrl-C) ends the run early with all rounds so far kept, and
+    `interrupted` True; so does a KeyboardInterrupt that `progress` raises.
     """
     meter = Meter(exposure=exposure, shares=shares)
     marks = checkpoints(rounds, n_points)
@@ -96,6 +100,8 @@ def simulate(
             interrupted = True
     seconds = time.perf_counter() - started
     result = tally.result(seconds=seconds, interrupted=interrupted)
+    if validation is not None and not interrupted:
+        result.validation_ndcg = heldout_ndcg(ranker, validation)
     if folder is not None:
         (folder / RESULT).write_text(json.dumps(result.summary(), indent=2) + "\n")
     return result

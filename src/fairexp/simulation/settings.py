@@ -14,11 +14,15 @@ from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
+from fairexp.simulation.letor_folders import read_parts
 from fairexp.simulation.registry import Environment, build_ranker
 from fairexp.simulation.run import Result, simulate
 from fairexp.users import load_user, preset_grades
 from fairexp.users.dependent import PRESET_NAMES
 from fairexp.validation import as_shares, check_count
+
+WORLD_TEST = 300
+"""Queries of a world's test and validation parts."""
 
 SHARES = ("equal", "size", "average_utility", "total_utility")
 
@@ -27,6 +31,7 @@ SHARES = ("equal", "size", "average_utility", "total_utility")
 class DataSettings:
     """Which data: `source` is a synthetic world, a collection (in `folder`, `fold`), or a file with `heldout` beside.
 
+    Any other name with a `folder` is a LETOR set that lies there in parts (see `fairexp.simulation.letor_folders`).
     `group` says how documents are grouped (see `fairexp.data.GroupRule`); a world has groups of its own.
     """
 
@@ -40,6 +45,9 @@ class DataSettings:
 
     def load(self) -> tuple[Dataset, Dataset | None]:
         """The data to serve from, and that to evaluate on (queries with a relevant document only), or None."""
+        if self.is_unknown_set:
+            train, heldout, _ = self.load_parts(validation=False)
+            return train, heldout
         train = self._open(self.source, "train")
         if self.heldout is not None:
             heldout = self._open(self.heldout, "test")
@@ -48,6 +56,36 @@ class DataSettings:
         else:
             return train, None
         return train, heldout.without_irrelevant()
+
+    def load_parts(self, *, validation: bool = True) -> tuple[Dataset, Dataset, Dataset | None]:
+        """The data to serve from, to evaluate on, and to choose parameters on (None without `validation`).
+
+        The last two hold queries with a relevant document only. A world's are the two halves of its test queries.
+        """
+        if self.source in WORLDS:
+            both = open_data(self.source, part="test", group=self.group, n_queries=2 * WORLD_TEST, seed=self.seed)
+            halves = (both.subset(range(WORLD_TEST)), both.subset(range(WORLD_TEST, 2 * WORLD_TEST)))
+            parts = [self._open(self.source, "train"), *halves]
+        elif self.source in COLLECTIONS:
+            if validation and "vali" not in COLLECTIONS[self.source].files:
+                raise ArgumentError("data", self.source, "data with a validation part", "Give parameters, not grids.")
+            names = ("train", "test", "vali") if validation else ("train", "test")
+            parts = [self._open(self.source, name) for name in names]
+        elif self.is_unknown_set:
+            names = ("train", "test", "vali") if validation else ("train", "test")
+            read = read_parts(str(self.folder), fold=self.fold, parts=names)
+            parts = [data if self.group is None else data.grouped(self.group) for data in read]
+            if self.n_queries is not None:
+                parts[0] = parts[0].subset(range(min(self.n_queries, parts[0].n_queries)))
+        else:
+            raise ArgumentError("data", repr(self.source), "a world, or data in a folder with train, vali and test")
+        checked = [part.without_irrelevant() for part in parts[1:]]
+        return parts[0], checked[0], checked[1] if validation else None
+
+    @property
+    def is_unknown_set(self) -> bool:
+        """Whether this is a LETOR set that the catalogue does not know, in a folder."""
+        return self.folder is not None and self.source not in WORLDS and self.source not in COLLECTIONS
 
     def n_grades(self, train: Dataset) -> int:
         """How many grades a preset user must know: the collection's, or as many as the data shows."""
@@ -79,6 +117,8 @@ class Settings:
     exposure: str | tuple[float, ...] = "reciprocal"
     shares: str | tuple[float, ...] = "equal"
     n_points: int = 40
+    validate: bool = False
+    """Whether the validation part is held back, and what was learned measured on it at the end."""
 
     @property
     def label(self) -> str:
@@ -95,7 +135,9 @@ def run(
 ) -> Result:
     """Build what `settings` name and simulate it. One root seed gives the streams of queries, ranker and user."""
     check_count("rounds", settings.rounds)
-    train, heldout = _loaded(settings.data)
+    train, heldout, validation = (
+        loaded_parts(settings.data, True) if settings.validate else (*_loaded(settings.data), None)
+    )
     queries, ranker_seed, user_seed = np.random.SeedSequence(settings.seed).spawn(3)
     shares = shares_of(settings.shares, train)
     exposure = exposure_curve(settings.exposure, settings.length)
@@ -118,6 +160,7 @@ def run(
         exposure=exposure,
         shares=shares,
         heldout=heldout,
+        validation=validation,
         seed=queries,
         n_points=settings.n_points,
         folder=folder,
@@ -145,3 +188,9 @@ def shares_of(spec: str | tuple[float, ...], dataset: Dataset) -> Floats | None:
 @lru_cache(maxsize=4)
 def _loaded(data: DataSettings) -> tuple[Dataset, Dataset | None]:
     return data.load()
+
+
+@lru_cache(maxsize=4)
+def loaded_parts(data: DataSettings, validation: bool) -> tuple[Dataset, Dataset, Dataset | None]:
+    """`DataSettings.load_parts`, the last few kept."""
+    return data.load_parts(validation=validation)

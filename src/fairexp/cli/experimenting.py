@@ -1,0 +1,196 @@
+"""What `fairexp experiment` and `fairexp reproduce` share: carrying out under a person's eyes, plans, and status."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairexp.cli.entry import error_console
+from fairexp.cli.tables import output_console
+from fairexp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairexp.experiments.conducting import Progress
+    from fairexp.experiments.estimate import Plan
+    from fairexp.experiments.records import Records
+    from fairexp.experiments.spec import Experiment
+
+LINES = 25
+"""Lines of progress in all where there is no terminal."""
+
+
+def open_records(experiment: Experiment, out: str | None) -> Records:
+    """The records at `out`, or where the experiment says, or in results/NAME."""
+    from fairexp.experiments.records import Records
+    from fairexp.experiments.store import open_store
+
+    return Records(open_store(out or experiment.records or f"results/{experiment.name}"))
+
+
+def report_folder(records: Records) -> Path:
+    """`report` beside local records; in this folder where the records are elsewhere."""
+    place = records.store.place
+    return Path("report") if "://" in place else Path(place) / "report"
+
+
+def carry_out(
+    experiment: Experiment, records: Records, *, folder: Path | None, on: str, jobs: int | None, retry: bool
+) -> None:
+    """Play what is missing, with progress on stderr."""
+    from fairexp.experiments.conducting import conduct
+    from fairexp.experiments.executors import open_executor
+
+    console = error_console()
+    executor = open_executor(on, jobs=jobs)
+    watcher = Watching(console)
+
+    def tell(line: str) -> None:
+        console.print(line, style="dim", markup=False, soft_wrap=True)
+
+    try:
+        conduct(
+            experiment,
+            records,
+            executor,
+            paths=search_paths(folder),
+            command=typed_command(),
+            retry=retry,
+            watch=watcher,
+            tell=tell,
+        )
+    except KeyboardInterrupt:
+        watcher.close()
+        tell(f"{len(records.done()):,} records are kept in {records.store.place}; the same command goes on from there.")
+        raise
+    watcher.close()
+
+
+def search_paths(folder: Path | None) -> tuple[str, ...]:
+    """Where rankers by import path are looked for: beside the experiment's file, and here."""
+    found = tuple(str(path) for path in dict.fromkeys([folder, Path.cwd()]) if path is not None)
+    sys.path[:0] = [path for path in found if path not in sys.path]
+    return found
+
+
+def typed_command() -> str:
+    """The command line as it was typed."""
+    return shlex.join(["fairexp", *sys.argv[1:]])
+
+
+def show_plan(experiment: Experiment, records: Records, *, folder: Path | None, on: str, jobs: int | None) -> Plan:
+    """Measure and print how long the runs that are missing will take."""
+    from fairexp.experiments.estimate import make_plan
+    from fairexp.experiments.executors import open_executor
+    from fairexp.experiments.preparing import prepare
+    from fairexp.experiments.trying import try_out
+
+    console = error_console()
+    executor = open_executor(on, jobs=jobs)
+    paths = search_paths(folder)
+    folds = prepare(experiment, tell=lambda line: console.print(line, style="dim", markup=False))
+    for note in try_out(experiment, folds, executor, paths=paths):
+        console.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+    console.print("measuring how long each kind of run takes", style="dim")
+    plan = make_plan(experiment, folds, executor, records=records, paths=paths)
+    output_console().print(plan_table(plan))
+    done = f" ({plan.n_done:,} are done already)" if plan.n_done else ""
+    line = f"{plan.n_runs:,} runs{done}: about {duration(plan.seconds)} with {plan.jobs} at once, and the report."
+    output_console().print(line, markup=False)
+    if plan.busy > 1.2:
+        share = f"Other programs are at work: each process got {1 / plan.busy:.0%} of a core while this was measured."
+        output_console().print(share, markup=False)
+    return plan
+
+
+def plan_table(plan: Plan) -> Any:
+    """The plan by data and ranker; users are added up."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("data", "ranker", "runs", "rounds", "ms a round", "work"):
+        table.add_column(heading, justify="left" if heading in ("data", "ranker") else "right")
+    for data, ranker in dict.fromkeys((line.data, line.ranker) for line in plan.lines):
+        own = [line for line in plan.lines if (line.data, line.ranker) == (data, ranker)]
+        per_round = sum(line.round_seconds for line in own) / len(own)
+        counts = (f"{sum(line.n_runs for line in own):,}", f"{own[0].rounds:,}", f"{1000 * per_round:.2f}")
+        table.add_row(data, ranker, *counts, duration(sum(line.seconds for line in own)))
+    return table
+
+
+def show_status(records: Records) -> None:
+    """Print how many runs of each stage are done, failed and missing, and the errors."""
+    from rich import box
+    from rich.table import Table
+
+    overview = records.overview()
+    if overview is None:
+        raise ArgumentError("records", repr(records.store.place), "the records of an experiment", "Run it first.")
+    done, failed = records.done(), records.failed()
+    table = Table(title=f"{overview['experiment']['name']} in {records.store.place}", box=box.SIMPLE_HEAD)
+    for heading in ("stage", "done", "failed", "missing", "of"):
+        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    for stage in dict.fromkeys(row["stage"] for row in overview["runs"]):
+        keys = {row["key"] for row in overview["runs"] if row["stage"] == stage}
+        counts = (len(keys & done), len((keys & failed) - done), len(keys - done - failed), len(keys))
+        table.add_row(stage, *(f"{count:,}" for count in counts))
+    console = output_console()
+    console.print(table)
+    for key in sorted(failed - done)[:20]:
+        failure = records.failure(key) or {}
+        console.print(f"failed: {key}: {failure.get('error')}", markup=False, soft_wrap=True)
+
+
+class Watching:
+    """A line that is rewritten in a terminal, a line now and then elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told: dict[str, int] = {}
+        self._status: Any = None
+        self._started = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        best = f"; best so far on {progress.best}" if progress.best else ""
+        line = f"{progress.stage}: {progress.done:,} of {progress.total:,} runs{failed}{left}{best}"
+        if self._console.is_terminal:
+            self._rewrite(line)
+            return
+        step = progress.done * LINES // max(progress.total, 1)
+        if progress.total and step > self._told.get(progress.stage, -1):
+            self._told[progress.stage] = step
+            passed = time.monotonic() - self._started
+            self._console.print(f"[{duration(passed)}] {line}", markup=False, soft_wrap=True)
+
+    def _rewrite(self, line: str) -> None:
+        if self._status is None:
+            self._status = self._console.status("")
+            self._status.start()
+        from rich.text import Text
+
+        self._status.update(Text(line))
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._status is not None:
+            self._status.stop()
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> duration(42), duration(600), duration(9000), duration(200000)
+    ('42 s', '10 min', '2.5 h', '2.3 days')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

@@ -1,0 +1,78 @@
+"""`fairexp keys`: who may use a service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairexp.cli.entry import error_console
+from fairexp.cli.serve import DEFAULT_STORE, StoreAddress
+
+if TYPE_CHECKING:
+    from fairexp.service.store import Store
+
+app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service.")
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    role: Annotated[list[str], typer.Option(help="rank, feedback, read or admin; may be given several times.")],
+    rate: Annotated[float | None, typer.Option(help="Requests per second allowed to this key.")] = None,
+    store: StoreAddress = DEFAULT_STORE,
+) -> None:
+    """Make a key; it is printed this once, and only its hash is kept."""
+    from fairexp.service.access import make_key
+
+    with _opened(store) as opened:
+        key, token = make_key(opened, name=name, roles=role, rate=rate)
+    error_console().print(f"Key {key.id} for {name!r}: {', '.join(key.roles)}. Keep it; it is not shown again.")
+    typer.echo(token)
+
+
+@app.command("list")
+def list_keys(store: StoreAddress = DEFAULT_STORE) -> None:
+    """List the keys, without their secrets."""
+    from rich.table import Table
+
+    from fairexp.cli.tables import output_console
+
+    table = Table("id", "name", "roles", "per second", "made", "revoked", box=None, padding=(0, 2, 0, 0))
+    with _opened(store) as opened:
+        for key in opened.keys():  # noqa: SIM118
+            rate = "" if key.rate is None else f"{key.rate:g}"
+            table.add_row(key.id, key.name, ", ".join(key.roles), rate, _day(key.at), _day(key.revoked_at))
+    output_console().print(table)
+
+
+@app.command("revoke")
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `fairexp keys list` shows it.")],
+    store: StoreAddress = DEFAULT_STORE,
+) -> None:
+    """Put an end to a key; a running server knows within a second."""
+    from fairexp.service.access import revoke_key
+
+    with _opened(store) as opened:
+        key = revoke_key(opened, key_id)
+    error_console().print(f"Key {key.id} for {key.name!r} is revoked.")
+
+
+def _day(at: float | None) -> str:
+    return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+@contextmanager
+def _opened(address: str) -> Iterator[Store]:
+    from fairexp.service.store import open_store
+
+    store = open_store(address)
+    store.open(serving=False)
+    try:
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,124 @@
+"""Tables into CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairexp.charts.style import display_name
+from fairexp.experiments.findings import CONTRADICTED, SUPPORTED, Finding, effect_text
+from fairexp.experiments.results import Results
+from fairexp.experiments.statistics import Effect, effect
+from fairexp.experiments.summaries import Comparison, Table, place_text
+
+SHOWN = (
+    ("online_ndcg", "Online NDCG", 1),
+    ("offline_ndcg", "Held-out NDCG", 4),
+    ("mean_unfairness", "Mean unfairness", 3),
+    ("max_unfairness", "Largest unfairness", 3),
+    ("qualified_share", "Qualified", 3),
+    ("mean_added_regret", "Added regret", 2),
+    ("milliseconds_per_round", "ms a round", 2),
+)
+"""The measures of a setting's table: name, heading, digits."""
+
+
+def write_csv(table: Table, folder: Path) -> Path:
+    """NAME.csv; empty cells where there is nothing."""
+    path = folder / f"{table.name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.headings)
+        writer.writerows(table.rows)
+    return path
+
+
+def setting_rows(results: Results, setting: str, comparisons: Sequence[Comparison]) -> list[list[str]]:
+    """A row for each ranker: its name, then mean and half width of each measure, marked where it differs from the
+    reference."""
+    marks = {(one.other, one.measure): significance(one.p) for one in comparisons if one.setting == setting}
+    rows = []
+    for ranker in results.rankers:
+        cells = [display_name(ranker)]
+        for measure, _, digits in SHOWN:
+            values = results.values(setting, ranker, measure).values()
+            text = number_text(effect(values), digits) if values else "-"
+            cells.append(text + marks.get((ranker, measure), ""))
+        rows.append(cells)
+    return rows
+
+
+def number_text(found: Effect, digits: int) -> str:
+    """The mean and the half width of its interval.
+
+    >>> number_text(Effect(0.51234, 0.50, 0.52468, 0.0, 5), 3)
+    '0.512 ± 0.012'
+    """
+    mean = f"{found.mean:,.{digits}f}"
+    return mean if found.high is None else f"{mean} ± {found.high - found.mean:,.{digits}f}"
+
+
+def significance(p: float | None) -> str:
+    """Asterisks for corrected p-values below .05, .01 and .001.
+
+    >>> significance(0.03), significance(0.0001), significance(None)
+    ('*', '***', '')
+    """
+    return "" if p is None else "*" * sum(p < bound for bound in (0.05, 0.01, 0.001))
+
+
+def write_latex(
+    results: Results, findings: Sequence[Finding], comparisons: Sequence[Comparison], folder: Path
+) -> list[Path]:
+    """A tabular for each setting, and one with the claims, ready to be input."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    headings = ["Ranker", *(heading for _, heading, _ in SHOWN)]
+    for setting in results.settings:
+        path = folder / f"{setting.replace('/', '-')}.tex"
+        path.write_text(
+            tabular(headings, setting_rows(results, setting, comparisons), comment=results.title(setting)),
+            encoding="utf-8",
+        )
+        written.append(path)
+    claims = [
+        [one.claim.statement, place_text(results, one.place), one.verdict, effect_text(one.part)] for one in findings
+    ]
+    path = folder / "claims.tex"
+    path.write_text(tabular(["Claim", "Where", "Verdict", "Effect"], claims, comment="Claims"), encoding="utf-8")
+    return [*written, path]
+
+
+def tabular(headings: Sequence[str], rows: Sequence[Sequence[str]], *, comment: str) -> str:
+    r"""LaTeX for a table of text, with the booktabs rules.
+
+    >>> print(tabular(["a", "b"], [["x_1", "5 ± 1**"]], comment="c"))
+    % c
+    \begin{tabular}{lr}
+    \toprule
+    a & b \\
+    \midrule
+    x\_1 & 5 $\pm$ 1$^{**}$ \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    lines = [" & ".join(map(escaped, row)) + r" \\" for row in (headings, *rows)]
+    head = [f"% {comment}", rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}", r"\toprule", lines[0], r"\midrule"]
+    return "\n".join([*head, *lines[1:], r"\bottomrule", r"\end{tabular}", ""])
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX shows as it is."""
+    plain = "".join({"\\": r"\textbackslash{}"}.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
+    plain = plain.replace("±", r"$\pm$").replace("~", r"\textasciitilde{}")
+    return re.sub(r"\*+$", lambda stars: f"$^{{{stars[0]}}}$", plain)
+
+
+def verdict_counts(findings: Sequence[Finding]) -> tuple[int, int, int]:
+    """How many are supported, contradicted and undecided."""
+    supported = sum(one.verdict == SUPPORTED for one in findings)
+    contradicted = sum(one.verdict == CONTRADICTED for one in findings)
+    return supported, contradicted, len(findings) - supported - contradicted

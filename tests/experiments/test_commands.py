@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fairexp.cli import app
+from tests.experiments.conftest import small
+
+runner = CliRunner()
+
+
+def fairexp(*arguments: str) -> Any:
+    return runner.invoke(app, list(arguments), env={"COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("altair")
+    folder = tmp_path_factory.mktemp("commands")
+    values = small(users=["navigational"], rounds=6).model_dump(mode="json", exclude_none=True)
+    (folder / "small.yaml").write_text(json.dumps(values))
+    done = fairexp("experiment", "run", str(folder / "small.yaml"), "--out", str(folder / "r"), "--jobs", "2")
+    assert done.exit_code == 0, done.output
+    assert "Unfairness exceeds the tolerance exactly" in done.stdout and "report.html" in done.stdout
+    assert "choosing parameters" in done.stderr and "left" in done.stderr and "best so far on" in done.stderr
+    return folder
+
+
+def test_the_report_is_complete(played: Path) -> None:
+    report = played / "r" / "report"
+    assert (report / "report.html").stat().st_size > 500_000
+    names = {path.relative_to(report).as_posix() for path in report.rglob("*.*")}
+    assert {"tables/claims.csv", "tables/runs.csv", "tables/choices.csv", "latex/claims.tex"} <= names
+    for ending in ("png", "svg", "pdf"):
+        assert f"figures/pagerank-navigational.{ending}" in names
+        assert f"figures/frontier-pagerank-navigational.{ending}" in names
+
+
+def test_status_counts(played: Path) -> None:
+    told = fairexp("experiment", "status", str(played / "small.yaml"), "--out", str(played / "r"))
+    assert told.exit_code == 0
+    numbers = [line.split()[-4:] for line in told.stdout.splitlines() if line.strip().startswith(("choosing", "final"))]
+    assert numbers == [["4", "0", "0", "4"], ["28", "0", "0", "28"]]
+
+
+def test_status_without_records_says_so(played: Path) -> None:
+    told = fairexp("experiment", "status", str(played / "small.yaml"), "--out", str(played / "none"))
+    assert told.exit_code == 2 and "Run it first" in told.stderr
+
+
+def test_the_plan_adds_up_and_plays_nothing(played: Path, tmp_path: Path) -> None:
+    told = fairexp("experiment", "run", str(played / "small.yaml"), "--out", str(tmp_path / "r"), "--plan")
+    assert told.exit_code == 0, told.output
+    assert "30 runs: about" in told.stdout and not (tmp_path / "r").exists()
+    left = fairexp("experiment", "run", str(played / "small.yaml"), "--out", str(played / "r"), "--plan")
+    assert "0 runs (30 are done already)" in left.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--data", "mslr-web10k"], "NAME=DIR"),
+        (["--data", "mslr-web10k=/nowhere/at/all"], "no such folder"),
+        (["--group", "5:0.1"], "--group"),
+        (["--beta", "luck"], "average_utility"),
+        (["--on", "moon", "--plan"], "local, ray or ray=ADDRESS"),
+    ],
+)
+def test_reproduce_refuses_what_makes_no_sense(arguments: list[str], told: str, tmp_path: Path) -> None:
+    result = fairexp("reproduce", "--quick", *arguments, "--out", str(tmp_path / "r"))
+    assert result.exit_code == 2 and told in result.stderr
+    assert not list(tmp_path.rglob("*@*"))
+
+
+def test_reproduce_with_another_set_needs_groups_and_uses_its_folds(tmp_path: Path) -> None:
+    from fairexp.cli.reproduce import _place_data
+    from fairexp.experiments.reading import read_document, validated
+
+    for fold in (1, 2):
+        (tmp_path / f"Fold{fold}").mkdir()
+    told = fairexp("reproduce", "--quick", "--data", f"mine={tmp_path}")
+    assert told.exit_code == 2 and "--group" in told.stderr
+    values = read_document("quick").values
+    _place_data(values, {"mine": str(tmp_path), "yahoo-set1": "/data/yahoo"}, ["5:0.5", "7:q0.5"], folds=None)
+    experiment = validated(values)
+    assert list(experiment.data) == ["yahoo-9", "yahoo-471", "mine-5-0.5", "mine-7-q0.5"]
+    assert experiment.data["mine-5-0.5"].fold_list == [1, 2] and experiment.data["yahoo-9"].folder == "/data/yahoo"

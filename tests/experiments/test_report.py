@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from fairexp.experiments.claims import judge_all
+from fairexp.experiments.page import page_html
+from fairexp.experiments.report import chart_specs, figures
+from fairexp.experiments.results import mean_over_rounds
+from fairexp.experiments.summaries import all_tables, compare
+from fairexp.experiments.writing import tabular, write_csv, write_latex
+from tests.experiments.made_up import made_up
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+
+def test_the_page_holds_everything_and_needs_no_network() -> None:
+    results = made_up()
+    specs = chart_specs(results)
+    page = page_html(results, judge_all(results), compare(results), specs)
+    markup = page.split('<script type="application/json"')[0]
+    assert not re.search(r'(src|href)="(?!#)', markup) and "default-src 'none'" in markup
+    for setting in results.settings:
+        assert results.title(setting) in page
+    assert page.count("<figure id=") == len(specs) == 4 * 3 + 2 + 2
+    assert "fairexp experiment run small.yaml" in page and "0" * 24 in page
+    assert "Synthetic data" in page and page.count("(synthetic world)") > 4
+    assert 'class="supported"' in page
+
+
+def test_every_figure_says_that_its_data_is_synthetic() -> None:
+    results = made_up()
+    made = figures(results, chart_specs(results))
+    assert {"pagerank-perfect", "frontier-pagerank-navigational", "violations-mslr"} <= made.keys()
+    assert all("synthetic" in str(spec) for spec in made.values())
+
+
+def test_tables_hold_means_intervals_and_significance(tmp_path: Path) -> None:
+    results = made_up()
+    tables = {table.name: table for table in all_tables(results, judge_all(results), compare(results))}
+    for table in tables.values():
+        assert all(len(row) == len(table.headings) for row in table.rows), table.name
+    assert len(tables["runs"].rows) == 4 * 5 * 5 + 2 * 5 * 2
+    assert len(tables["summary"].rows) == 4 * 5
+    with write_csv(tables["summary"], tmp_path).open() as file:
+        line = next(row for row in csv.DictReader(file) if row["ranker"] == "pairrank")
+    assert line["source"] == "synthetic"
+    assert float(line["online_ndcg_low"]) < float(line["online_ndcg"]) < float(line["online_ndcg_high"])
+    with write_csv(tables["comparisons"], tmp_path).open() as file:
+        lines = [row for row in csv.DictReader(file) if row["measure"] == "mean_unfairness" and row["ranker"] == "pdgd"]
+    assert all(200 < float(row["effect"]) < 450 and float(row["p"]) <= float(row["p_holm"]) < 0.05 for row in lines)
+
+
+def test_latex_is_escaped(tmp_path: Path) -> None:
+    results = made_up()
+    written = write_latex(results, judge_all(results), compare(results), tmp_path)
+    text = (tmp_path / "pagerank-perfect.tex").read_text()
+    assert len(written) == 5 and r"$\pm$" in text and "FairExp-PairRank" in text
+    assert re.search(r"PDGD & 80\.\d \$\\pm\$", text) or re.search(r"PDGD & (79|81)\.\d \$\\pm\$", text)
+    assert r"50\% \& x\_1" in tabular(["a"], [["50% & x_1"]], comment="c")
+
+
+def test_the_mean_over_rounds_weighs_rounds_not_points() -> None:
+    assert mean_over_rounds([1, 2, 101], [0.0, 0.0, 1.0]) == pytest.approx(0.495)
+    assert mean_over_rounds([5], [0.3]) == 0.3 and mean_over_rounds([1, 2], [None, None]) is None

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairexp.data import world
+from fairexp.rankers.controls import FixedScores, Oracle
+from fairexp.simulation.loop import Round
+from fairexp.simulation.recording import GAMMA, Meter, Trace, checkpoints, heldout_ndcg
+from fairexp.types import Query, Ranking
+
+
+def a_round(number: int, shown: list[int], groups: list[int], relevance: list[int]) -> Round:
+    query = Query(features=np.zeros((len(relevance), 1)), groups=groups)
+    ranking = Ranking(
+        shown=np.array(shown),
+        features=query.features[shown],
+        scores=np.zeros(len(shown)),
+        ranker=1,
+        number=number - 1,
+        groups=np.array(groups)[shown],
+        added_regret=2,
+        qualified=True,
+    )
+    return Round(number, 0, ranking, np.array(relevance), np.array([True] + [False] * (len(shown) - 1)))
+
+
+def test_a_meter_audits_from_outside() -> None:
+    meter = Meter(exposure=np.array([1.0, 0.5]), shares=np.array([1.0, 1.0]))
+    first = meter.row(a_round(1, [0, 2], [0, 0, 1], [1, 0, 0]))
+    assert first["unfairness"] == pytest.approx(0.5) and first["ndcg"] == 1.0 == first["online_ndcg"]
+    second = meter.row(a_round(2, [2, 1], [0, 0, 1], [1, 0, 0]))
+    assert second["unfairness"] == pytest.approx(0.0)
+    assert second["ndcg"] == 0.0 and second["online_ndcg"] == 1.0 and second["misordered_pairs"] > 0
+    third = meter.row(a_round(3, [0, 1], [0, 0, 1], [1, 0, 0]))
+    assert third["online_ndcg"] == pytest.approx(1.0 + GAMMA**2)
+    assert third["unfairness"] == pytest.approx(1.5) and (third["clicks"], third["added_regret"]) == (1, 2)
+
+
+def test_no_groups_no_unfairness() -> None:
+    row = Meter(exposure=np.array([1.0, 0.5]), shares=None).row(a_round(1, [0, 2], [0, 0, 1], [1, 0, 0]))
+    assert "unfairness" not in row
+
+
+def test_heldout_quality_is_that_of_the_scores() -> None:
+    data = world("mslr-pagerank", n_queries=8).without_irrelevant()
+    weights = np.random.default_rng(1).normal(size=136)
+    found = heldout_ndcg(FixedScores(weights), data)
+    each = []
+    for i in range(data.n_queries):
+        order = np.argsort(-(data.query(i).features @ weights))
+        gains = 2.0 ** data.relevance(i) - 1
+        discount = 1 / np.log2(np.arange(2, 12))
+        top = gains[order][:10]
+        best = np.sort(gains)[::-1][:10]
+        each.append((top * discount[: len(top)]).sum() / (best * discount[: len(best)]).sum())
+    assert found == pytest.approx(np.mean(each), abs=1e-9)
+    assert heldout_ndcg(Oracle({}, n_features=136), data) is None
+
+
+@pytest.mark.parametrize(("rounds", "n_points"), [(1, 1), (2, 40), (1000, 8), (5000, 40)])
+def test_checkpoints_end_with_the_last_round(rounds: int, n_points: int) -> None:
+    marks = checkpoints(rounds, n_points)
+    assert max(marks) == rounds and min(marks) >= 1 and len(marks) <= max(n_points, 2)
+
+
+def test_a_trace_in_chunks_is_the_whole(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    rows = [
+        {"round": i, "ndcg": i / 7, "qualified": None if i < 3 else True, "heldout_ndcg": 0.5 if i == 4 else None}
+        for i in range(1, 8)
+    ]
+    with Trace(tmp_path / "t.parquet", chunk=3) as trace:
+        for row in rows:
+            trace.write(row)
+    assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == rows

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairexp.data import world
+from fairexp.errors import ArgumentError, DataError, RunExistsError
+from fairexp.simulation.letor_folders import part_path, read_parts
+from fairexp.simulation.run import RESULT, SETTINGS, TRACE
+from fairexp.simulation.settings import DataSettings, Settings, run, shares_of
+
+SMALL = Settings(ranker="pdgd", data=DataSettings("mslr-pagerank", n_queries=10), rounds=20, n_points=4)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two results agree in all but speed."""
+    return replace(first, rounds_per_second=0.0) == replace(second, rounds_per_second=0.0)
+
+
+def test_a_run_repeats_bit_for_bit_and_seeds_differ() -> None:
+    assert same(run(SMALL), run(SMALL))
+    assert run(SMALL).online_ndcg != run(SMALL.with_seed(1)).online_ndcg
+
+
+def test_the_folder_tells_the_whole_run(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    result = run(SMALL, folder=tmp_path)
+    trace = parquet.read_table(tmp_path / TRACE).to_pydict()
+    kept = json.loads((tmp_path / RESULT).read_text())
+    assert trace["round"] == list(range(1, 21))
+    assert kept["online_ndcg"] == trace["online_ndcg"][-1] == result.online_ndcg
+    assert kept["max_unfairness"] == max(trace["unfairness"]) and kept["final_unfairness"] == trace["unfairness"][-1]
+    assert kept["mean_unfairness"] == pytest.approx(sum(trace["unfairness"]) / 20)
+    assert kept["offline_ndcg"] == trace["heldout_ndcg"][-1]
+    assert json.loads((tmp_path / SETTINGS).read_text())["ranker"] == "pdgd"
+    with pytest.raises(RunExistsError, match="--overwrite"):
+        run(SMALL, folder=tmp_path)
+
+
+def test_an_interrupt_keeps_what_was_done(tmp_path: Path) -> None:
+    def stop(row: dict[str, Any]) -> None:
+        if row["round"] == 7:
+            raise KeyboardInterrupt
+
+    result = run(SMALL, folder=tmp_path, progress=stop)
+    assert result.interrupted and result.rounds == 7
+    assert json.loads((tmp_path / RESULT).read_text())["rounds"] == 7
+
+
+def test_rankers_meet_the_same_queries() -> None:
+    def queries(ranker: str) -> list[int]:
+        seen: list[int] = []
+        run(replace(SMALL, ranker=ranker), progress=lambda row: seen.append(row["query"]))
+        return seen
+
+    assert queries("pdgd") == queries("random") == queries("fairexp-pairrank")
+
+
+def test_validation_is_held_back_and_measured_at_the_end() -> None:
+    train, heldout, validation = SMALL.data.load_parts()
+    assert validation is not None
+    ids = [set(part.query_ids) for part in (heldout, validation)]
+    assert not ids[0] & ids[1] and train.n_queries == 10
+    result = run(replace(SMALL, validate=True))
+    assert result.validation_ndcg is not None and result.validation_ndcg != result.offline_ndcg
+    assert run(SMALL).validation_ndcg is None
+
+
+def test_shares() -> None:
+    data = world("mslr-pagerank", n_queries=50)
+    equal = shares_of("equal", data)
+    assert equal is not None and equal.tolist() == [1.0, 1.0]
+    assert shares_of((3.0, 1.0), data) == pytest.approx([3.0, 1.0])
+    with pytest.raises(ArgumentError, match="2, one per group"):
+        shares_of((1.0, 1.0, 1.0), data)
+    with pytest.raises(ArgumentError, match="average_utility"):
+        shares_of("luck", data)
+
+
+def lay_out(folder: Path, *, folds: int = 0) -> Path:
+    for number in range(1, folds + 1) if folds else [0]:
+        place = folder / f"Fold{number}" if folds else folder
+        place.mkdir(parents=True, exist_ok=True)
+        for part, width in (("train", 2), ("vali", 3), ("test", 2)):
+            rows = [f"{d % 2} qid:{q} 1:{d} {width}:{d % 2}\n" for q in range(3) for d in range(4)]
+            (place / f"{part}.txt").write_text("".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize("folds", [0, 2])
+def test_an_unknown_set_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folds: int) -> None:
+    monkeypatch.setenv("FAIREXP_CACHE", str(tmp_path / "cache"))
+    lay_out(tmp_path / "set", folds=folds)
+    parts = read_parts(str(tmp_path / "set"), fold=1, parts=("train", "vali", "test"))
+    assert [part.n_features for part in parts] == [3, 3, 3]
+    settings = DataSettings("mine", str(tmp_path / "set"), group="1:0.5")
+    result = run(Settings("pdgd", data=settings, rounds=5, length=3, user="navigational", validate=True))
+    assert result.validation_ndcg is not None and result.max_unfairness is not None
+    train, heldout = settings.load()
+    assert train.n_groups == 2 and heldout is not None
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    lay_out(tmp_path / "set", folds=2)
+    with pytest.raises(DataError, match=r"train of fold 3.*Fold1, Fold2"):
+        part_path(str(tmp_path / "set"), fold=3, part="train")
+    with pytest.raises(DataError, match="no such folder"):
+        part_path(str(tmp_path / "none"), fold=1, part="train")
+    lay_out(tmp_path / "flat")
+    with pytest.raises(DataError, match="only fold 1"):
+        part_path(str(tmp_path / "flat"), fold=2, part="train")
