@@ -4,12 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench torture browser clean
 
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
-test: lint
+test: lint browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)
@@ -17,6 +17,15 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+torture: $(READY)
+	$(BIN)/python -m tests.service.torture --kills 100 --store torture.db
+	$(BIN)/python -m tests.service.torture --kills 100 --store pgserver
+
+# Pages are tested in a real browser: Debian's, where it can be had.
+browser:
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || \
+		echo "No chromium and no way to install it: tests of pages will be skipped (or fail under CI=true)."
 
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks

@@ -1,0 +1,85 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import httpx
+from numpy.typing import ArrayLike
+
+from fairexp.client.calls import Call, Event, batch_call, feedback_call, rank_call, result_of, unreached
+
+
+class AsyncClient:
+    """What `Client` does, to be awaited.
+
+    ```python
+    async with AsyncClient("http://localhost:8000", key="fx_...") as client:
+        ranking = await client.rank("shop", ["a", "b"], [[1.0, 0.2], [0.3, 0.9]], groups=["small", "large"])
+        await client.feedback(ranking["ranking_id"], [{"id": "e1", "type": "click", "item": "b"}])
+    ```
+    """
+
+    def __init__(self, url: str, *, key: str | None = None, timeout_seconds: float = 10.0) -> None:
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self.url = url
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout_seconds)
+
+    async def rank(self, policy: str, ids: Sequence[str], features: ArrayLike, **options: Any) -> dict[str, Any]:
+        """Rank candidates with `features` (n, d); options: groups, k, query_id, user, session, explain."""
+        return dict(await self._send(rank_call(policy, ids, features, **options)))
+
+    async def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> dict[str, Any]:
+        """Report what users did with a ranking; what was made of it."""
+        return dict((await self._send(feedback_call(ranking_id, events, final=final)))["results"][0])
+
+    async def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Report on several rankings, each with `ranking_id` and `events`; one result each."""
+        return list((await self._send(batch_call(batch)))["results"])
+
+    async def put_policy(self, policy: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """Declare or change a policy."""
+        return dict(await self._send(Call("PUT", f"/v1/policies/{policy}", dict(spec))))
+
+    async def policies(self) -> list[dict[str, Any]]:
+        """All policies."""
+        return list((await self._send(Call("GET", "/v1/policies")))["policies"])
+
+    async def policy(self, policy: str) -> dict[str, Any]:
+        """One policy and where it stands."""
+        return dict(await self._send(Call("GET", f"/v1/policies/{policy}")))
+
+    async def fairness(self, policy: str, *, points: int = 100, recent: bool = False) -> dict[str, Any]:
+        """Exposure and unfairness, with history."""
+        query = {"points": points, "recent": str(recent).lower()}
+        return dict(await self._send(Call("GET", f"/v1/policies/{policy}/fairness", query=query)))
+
+    async def ranking(self, policy: str, ranking_id: str) -> dict[str, Any]:
+        """A recorded ranking: what was shown, why, and what came back."""
+        return dict(await self._send(Call("GET", f"/v1/policies/{policy}/rankings/{ranking_id}")))
+
+    async def ready(self) -> bool:
+        """Whether the service is ready."""
+        try:
+            return (await self._http.get("/readyz")).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _send(self, call: Call) -> Any:
+        try:
+            answer = await self._http.request(call.method, call.path, json=call.body, params=call.query)
+        except httpx.HTTPError as error:
+            raise unreached(error, self.url) from error
+        is_json = answer.headers.get("content-type", "").startswith("application/json")
+        return result_of(answer.status_code, answer.json() if is_json else None)

@@ -1,0 +1,135 @@
+"""Who may do what: API keys with roles, stored as hashes, and the rule for a server that has none."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairexp.errors import ArgumentError
+from fairexp.service.problems import ServiceError
+from fairexp.service.store.base import AddKey, Key, RevokeKey, Store
+
+ROLES = ("rank", "feedback", "read", "admin")
+PUBLIC = "public"
+_TOKEN = re.compile(r"fx_([0-9a-f]{12})_([0-9a-f]{48})")
+_NOBODY = hashlib.sha256(b"nobody").digest()
+
+
+def make_key(
+    store: Store, *, name: str, roles: Sequence[str], rate: float | None = None, now: float | None = None
+) -> tuple[Key, str]:
+    """A new key in the store, and its token, which is told this once."""
+    if not roles or any(role not in ROLES for role in roles):
+        raise ArgumentError("role", ", ".join(roles) or "none", "one or more of " + ", ".join(ROLES))
+    if not 1 <= len(name) <= 100 or not name.isprintable():
+        raise ArgumentError("name", repr(name), "1 to 100 printable characters")
+    if rate is not None and not 0 < rate < 1e9:
+        raise ArgumentError("rate", rate, "a number of requests per second above 0")
+    key_id, secret = secrets.token_hex(6), secrets.token_hex(24)
+    digest = hashlib.sha256(secret.encode()).digest()
+    key = Key(key_id, name, digest, tuple(sorted(set(roles))), time.time() if now is None else now, rate)
+    store.commit([AddKey(key)])
+    return key, f"fx_{key_id}_{secret}"
+
+
+def revoke_key(store: Store, key_id: str, *, now: float | None = None) -> Key:
+    """Put an end to a key; which one it was."""
+    known = {key.id: key for key in store.keys() if key.revoked_at is None}  # noqa: SIM118
+    if key_id not in known:
+        raise ArgumentError("id", repr(key_id), "the id of a key that is in force", "`fairexp keys list` shows them.")
+    store.commit([RevokeKey(key_id, time.time() if now is None else now)])
+    return known[key_id]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address reaches this machine only.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Requests that a key may still make now."""
+
+    tokens: float
+    at: float
+
+
+class Access:
+    """Decides on requests from the keys that are in force; `keys` is replaced as a whole when they change."""
+
+    def __init__(self, *, loopback: bool, default_rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.keys: dict[str, Key] = {}
+        self.known = False
+        self._loopback = loopback
+        self._default_rate = default_rate
+        self._clock = clock
+        self._buckets: dict[str, _Bucket] = {}
+
+    @property
+    def open(self) -> bool:
+        """Whether everybody on this machine may do everything: no keys, and nobody else can reach us."""
+        return self._loopback and not self.keys
+
+    def use(self, keys: Sequence[Key]) -> None:
+        """Go by these keys from now on."""
+        self.keys = {key.id: key for key in keys if key.revoked_at is None}
+        self.known = True
+        self._buckets = {key_id: bucket for key_id, bucket in self._buckets.items() if key_id in self.keys}
+
+    def check(self, role: str, *, token: str | None, host: str) -> str:
+        """The id of the key that allows this, or a 401, 403 or 429."""
+        if role == PUBLIC:
+            return "-"
+        if not self.known:
+            raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
+        if self.open:
+            # A page on the web could have its name resolve to this machine; its requests still carry that name.
+            if not is_loopback(re.sub(r":\d+$", "", host)):
+                raise ServiceError("host_not_allowed", "host: without keys, only localhost may be asked", status=403)
+            return "-"
+        key = self._identified(token)
+        if role not in key.roles and "admin" not in key.roles:
+            raise ServiceError("not_allowed", f"authorization: this key lacks the role {role!r}", status=403)
+        self._spend(key)
+        return key.id
+
+    def _identified(self, token: str | None) -> Key:
+        found = _TOKEN.fullmatch(token or "")
+        key = self.keys.get(found.group(1)) if found else None
+        digest = hashlib.sha256(found.group(2).encode() if found else b"").digest()
+        if not hmac.compare_digest(digest, key.digest if key else _NOBODY) or key is None:
+            raise ServiceError(
+                "not_authenticated",
+                "authorization: expected a valid key, as `Authorization: Bearer fx_...`",
+                status=401,
+                field="authorization",
+            )
+        return key
+
+    def _spend(self, key: Key) -> None:
+        rate = key.rate or self._default_rate
+        if not rate:
+            return
+        now, most = self._clock(), max(rate, 1.0)
+        bucket = self._buckets.setdefault(key.id, _Bucket(most, now))
+        bucket.tokens = min(most, bucket.tokens + (now - bucket.at) * rate)
+        bucket.at = now
+        if bucket.tokens < 1.0:
+            wait = (1.0 - bucket.tokens) / rate
+            raise ServiceError("too_many_requests", f"rate: at most {rate:g} per second", status=429, retry_after=wait)
+        bucket.tokens -= 1.0

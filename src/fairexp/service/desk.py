@@ -1,0 +1,73 @@
+"""A policy's desk: its runtime, the lock around it, and the rankings that await feedback."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from itertools import islice
+
+from fairexp.service.problems import ServiceError, StoreError
+from fairexp.service.records import Feedback, Shown
+from fairexp.service.runtime import OpenRanking, Runtime
+from fairexp.service.store.base import AddPolicy, AddVersion, Append
+
+
+class Desk:
+    """What the engine holds of one policy. Everything but `loading` is touched under `lock` only."""
+
+    def __init__(self, row: AddPolicy, *, cached: int) -> None:
+        self.row = row
+        self.lock = threading.RLock()
+        self.loading = threading.Lock()
+        self.versions: list[AddVersion] = []
+        self.opened: OrderedDict[int, OpenRanking] = OrderedDict()
+        self.snapshot_seq = 0
+        self.committed = 0
+        self.problem: StoreError | None = None
+        self.stale = False
+        self._runtime: Runtime | None = None
+        self._cached = cached
+
+    @property
+    def runtime(self) -> Runtime:
+        """The policy at work, or a `ServiceError` if it could not be restored."""
+        if self._runtime is None or self.stale:
+            raise ServiceError(
+                "policy_unavailable",
+                f"policy: {self.row.name!r} could not be restored from the store; see the server's log",
+                status=503,
+                retry_after=1.0,
+            )
+        return self._runtime
+
+    def seat(self, runtime: Runtime, versions: list[AddVersion], *, snapshot_seq: int) -> None:
+        """Begin, or begin again, from what the store holds."""
+        self._runtime, self.versions, self.snapshot_seq = runtime, versions, snapshot_seq
+        self.committed = runtime.seq
+        self.problem, self.stale = None, False
+        self.opened.clear()
+
+    def replace(self, runtime: Runtime, version: AddVersion) -> None:
+        """Go on with another version."""
+        self._runtime = runtime
+        self.versions = [*self.versions, version]
+
+    def fail(self, problem: StoreError) -> None:
+        """Remember why the policy cannot serve."""
+        self._runtime, self.problem = None, problem
+
+    def keep(self, opened: OpenRanking) -> None:
+        """Hold a ranking at hand, and let go of the oldest whose feedback is all on disk."""
+        self.opened[opened.shown.seq] = opened
+        excess = len(self.opened) - self._cached
+        for seq in list(islice(self.opened, max(excess, 0))):
+            if self.opened[seq].last_seq <= self.committed:
+                del self.opened[seq]
+
+
+def opened_from(entry: Append, feedback: list[Append]) -> OpenRanking:
+    """A ranking as the log has it, with what came back for it."""
+    shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
+    return OpenRanking.of(
+        shown, [Feedback.read(each.payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback]
+    )

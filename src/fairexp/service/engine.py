@@ -1,0 +1,348 @@
+"""The engine: policies that rank and learn, with every step on disk before it is acknowledged.
+
+A step is taken in memory under the policy's lock and handed to the writer before the lock is let go, so the order of
+charges, the order of updates and the order of the log are one. The caller waits for the future outside the lock. If
+the store fails, everything not yet kept is dropped, and all policies are rebuilt from the store before anything else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from fairexp.errors import FairexpError
+from fairexp.service.building import warm_up
+from fairexp.service.desk import Desk, opened_from
+from fairexp.service.events import GivenEvent, fresh_events
+from fairexp.service.packing import pack
+from fairexp.service.policy import PolicySpec
+from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable
+from fairexp.service.ranking_ids import RankingIds, unknown_ranking
+from fairexp.service.records import Feedback, Shown
+from fairexp.service.recovery import Loaded, load_all
+from fairexp.service.runtime import Candidates, OpenRanking, Runtime
+from fairexp.service.settings import Settings
+from fairexp.service.store.base import AddPolicy, AddSnapshot, AddVersion, Append, Kind, Store, Write
+from fairexp.service.upkeep import Upkeep
+from fairexp.service.writer import Writer
+from fairexp.types import Belief
+
+LOG = logging.getLogger("fairexp.service")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """A ranking and its id; it may be told to the caller when `kept` is done."""
+
+    id: str
+    shown: Shown
+    belief: Belief | None
+    runtime: Runtime
+    kept: Future[None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What was made of feedback; it may be acknowledged when `kept` is done."""
+
+    accepted: int
+    duplicates: int
+    status: str
+    kept: Future[None]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What `put_policy` did: the version now in force, what it kept of the one before, and warnings."""
+
+    version: int
+    changed: bool
+    kept: str
+    warnings: list[str]
+
+
+class Engine:
+    """All policies of one store. Safe to call from several threads."""
+
+    def __init__(self, store: Store, settings: Settings | None = None, *, clock: Callable[[], float] = time.time):
+        self.store = store
+        self.settings = settings or Settings()
+        self.clock = clock
+        self.ready = False
+        self.failures = 0
+        self._desks: dict[str, Desk] = {}
+        self._by_id: dict[int, Desk] = {}
+        self._creating = threading.Lock()
+        self.upkeep = Upkeep(self)
+        self.ids = RankingIds(b"")
+
+    def start(self) -> None:
+        """Open the store, restore all policies, load compiled code; ready when this returns."""
+        self.store.open(serving=True)
+        try:
+            self.ids = RankingIds(self.store.secret())
+            self.take_seats(load_all(self.store))
+            for desk in self._desks.values():
+                if desk.problem is None:
+                    warm_up(desk.runtime.spec)
+        except BaseException:
+            self.store.close()
+            raise
+        self.writer = Writer(self.store, failed=self.store_failed)
+        self.upkeep.start()
+        self.ready = True
+
+    def close(self) -> None:
+        """Take nothing more, keep what was taken, and let go of the store."""
+        if not self.ready:
+            return
+        self.ready = False
+        self.upkeep.stop()
+        if not self.writer.broken:
+            for desk in self._desks.values():
+                self.snapshot(desk, at_least=1)
+        self.writer.close()
+        self.store.close()
+
+    # Policies
+
+    def names(self) -> list[str]:
+        """The policies there are."""
+        return sorted(self._desks)
+
+    def desks(self) -> list[Desk]:
+        """The desks of all policies."""
+        return list(self._desks.values())
+
+    def desk(self, name: str) -> Desk:
+        """A policy's desk, or a 404."""
+        try:
+            return self._desks[name]
+        except KeyError:
+            known = ", ".join(self.names()) or "there is none yet"
+            raise ServiceError(
+                "unknown_policy", f"policy: no policy is called {name!r} ({known})", status=404, field="policy"
+            ) from None
+
+    def put_policy(self, name: str, spec: PolicySpec) -> PolicyChange:
+        """Declare a policy, or change it; returns when that is on disk."""
+        self._check_limits(spec)
+        with self._creating:
+            desk = self._desks.get(name)
+            if desk is None:
+                return self._create(name, spec)
+            with desk.lock:
+                if desk.runtime.spec == spec:
+                    return PolicyChange(desk.runtime.version, changed=False, kept="everything", warnings=[])
+            warm_up(spec)
+            with desk.lock:
+                self._check_store()
+                runtime, kept, notes = desk.runtime.changed(spec)
+                version = self._version(desk.row.policy, runtime, kept)
+                future = self._submit(desk, [self._policy_entry(desk.row.policy, runtime), version], runtime.seq)
+                desk.replace(runtime, version)
+            future.result()
+            return PolicyChange(runtime.version, changed=True, kept=kept, warnings=notes)
+
+    def _create(self, name: str, spec: PolicySpec) -> PolicyChange:
+        if len(self._desks) >= self.settings.max_policies:
+            raise ServiceError("too_many_policies", f"policy: at most {self.settings.max_policies}", status=409)
+        warm_up(spec)
+        runtime, notes = Runtime.new(spec)
+        runtime.at = self.clock()
+        number = max(self._by_id, default=0) + 1
+        desk = Desk(AddPolicy(number, name, runtime.at), cached=self.settings.cached_rankings)
+        entry = self._policy_entry(number, runtime)
+        version = self._version(number, runtime, "nothing")
+        self._check_store()
+        self.writer.submit([desk.row, entry, version]).result()
+        desk.seat(runtime, [version], snapshot_seq=0)
+        self._by_id[number] = self._desks[name] = desk
+        return PolicyChange(1, changed=True, kept="nothing", warnings=notes)
+
+    def _policy_entry(self, policy: int, runtime: Runtime) -> Append:
+        """The log's entry for a version: its spec and the state it starts from."""
+        runtime.seq += 1
+        meta, arrays = runtime.state()
+        payload = pack({**meta, "spec": runtime.spec.model_dump(mode="json")}, arrays)
+        return Append(policy, runtime.seq, Kind.POLICY, runtime.at, payload)
+
+    def _version(self, policy: int, runtime: Runtime, kept: str) -> AddVersion:
+        return AddVersion(policy, runtime.version, runtime.seq, self.clock(), runtime.spec.model_dump_json(), kept)
+
+    def _check_limits(self, spec: PolicySpec) -> None:
+        for field, given, most in (
+            ("features", spec.n_features, self.settings.max_features),
+            ("length", spec.length, self.settings.max_length),
+            ("groups", len(spec.groups), self.settings.max_groups),
+        ):
+            if given > most:
+                raise invalid(field, given, f"at most {most}", "It is a limit of this server.")
+
+    # Ranking and learning
+
+    def rank(self, name: str, ask: Callable[[Runtime], Candidates]) -> Ranked:
+        """Choose, charge, and hand to the writer; tell the caller when `kept` is done.
+
+        `ask` makes the candidates for the version that is in force, whose features and groups they must have.
+        """
+        desk = self.desk(name)
+        self._check_store()
+        with desk.lock:
+            self._check_store()
+            runtime = desk.runtime
+            with self._whole(desk):
+                shown, belief = runtime.rank(ask(runtime), at=self.clock())
+                entry = Append(desk.row.policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), alias=shown.alias)
+            kept = self._submit(desk, [entry], shown.seq)
+            desk.keep(OpenRanking.of(shown))
+            self.snapshot(desk, at_least=self.settings.snapshot_every)
+        return Ranked(self.ids.make(desk.row.policy, shown.seq), shown, belief, runtime, kept)
+
+    def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
+        """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand."""
+        while True:
+            self._check_store()
+            desk, seq = self.load(ranking_id)
+            with desk.lock:
+                self._check_store()
+                opened = desk.opened.get(seq)
+                if opened is None:  # let go of in between
+                    continue
+                runtime = desk.runtime
+                fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
+                n_duplicates = len(events) - len(fresh)
+                if not fresh and not (final and not opened.taught):
+                    # Its first copy may still be on its way to disk; the acknowledgement waits for that.
+                    return Learned(0, n_duplicates, "duplicate", self._submit(desk, [], desk.committed))
+                with self._whole(desk):
+                    feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
+                    entry = _feedback_entry(desk.row.policy, feedback)
+                kept = self._submit(desk, [entry], feedback.seq)
+                self.snapshot(desk, at_least=self.settings.snapshot_every)
+                return Learned(len(fresh), n_duplicates, feedback.status, kept)
+
+    def load(self, ranking_id: str) -> tuple[Desk, int]:
+        """Make sure that a ranking is at hand; a 404 or 410 if there is none. May read the store."""
+        policy, seq = self.ids.read(ranking_id)
+        desk = self._by_id.get(policy)
+        if desk is None:
+            raise unknown_ranking(ranking_id)
+        with desk.lock:
+            if seq in desk.opened:
+                return desk, seq
+        # One at a time: nobody can add feedback for a ranking between its being read and its being at hand.
+        with desk.loading:
+            with desk.lock:
+                if seq in desk.opened:
+                    return desk, seq
+            opened = self.read_ranking(desk, seq)
+            with desk.lock:
+                self._check_store()
+                desk.keep(opened)
+        return desk, seq
+
+    def read_ranking(self, desk: Desk, seq: int) -> OpenRanking:
+        """A ranking as the store has it."""
+        try:
+            entry = self.store.entry(desk.row.policy, seq)
+            feedback = self.store.feedback(desk.row.policy, seq) if entry is not None else []
+        except StoreError as error:
+            self.store_failed(error)
+            raise storage_unavailable() from error
+        if entry is None or entry.kind != Kind.SHOWN:
+            raise ServiceError(
+                "ranking_expired",
+                "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
+                status=410,
+                field="ranking_id",
+            )
+        return opened_from(entry, feedback)
+
+    def at_hand(self, ranking_id: str) -> bool:
+        """Whether `learn` can do without reading the store."""
+        policy, seq = self.ids.read(ranking_id)
+        return policy in self._by_id and seq in self._by_id[policy].opened
+
+    def policy_of(self, ranking_id: str) -> str:
+        """The name of the policy that showed a ranking."""
+        return self._by_id[self.ids.read(ranking_id)[0]].row.name
+
+    # Keeping
+
+    @property
+    def healthy(self) -> bool:
+        """Whether everything that is asked for can be kept and every policy serves."""
+        desks = self._desks.values()
+        return self.ready and not self.writer.broken and not any(desk.problem or desk.stale for desk in desks)
+
+    def _check_store(self) -> None:
+        if not self.ready or self.writer.broken:
+            raise storage_unavailable()
+
+    def _submit(self, desk: Desk, writes: Sequence[Write], seq: int) -> Future[None]:
+        future = self.writer.submit(writes)
+
+        def note(done: Future[None]) -> None:
+            if done.exception() is None:
+                desk.committed = max(desk.committed, seq)
+
+        future.add_done_callback(note)
+        return future
+
+    def snapshot(self, desk: Desk, *, at_least: int) -> None:
+        """Hand in a snapshot if `at_least` so many entries came since the last one."""
+        with desk.lock:
+            if desk.problem is not None or desk.stale or desk.runtime.seq - desk.snapshot_seq < at_least:
+                return
+            runtime = desk.runtime
+            meta, arrays = runtime.state()
+            self.writer.submit([AddSnapshot(desk.row.policy, runtime.seq, runtime.at, meta, arrays)])
+            desk.snapshot_seq = runtime.seq
+
+    def _whole(self, desk: Desk) -> _Whole:
+        return _Whole(self, desk)
+
+    def store_failed(self, error: StoreError) -> None:
+        self.failures += 1
+        LOG.error("store failed", extra={"facts": {"problem": str(error)}})
+        self.upkeep.call()
+
+    def distrust(self, desk: Desk) -> None:
+        """Something unforeseen happened while a policy's state was changing: rebuild it from the store."""
+        desk.stale = True
+        self.upkeep.call()
+
+    def take_seats(self, policies: dict[AddPolicy, Loaded | StoreError]) -> None:
+        for row, loaded in policies.items():
+            name = row.name
+            desk = self._desks.get(name) or Desk(row, cached=self.settings.cached_rankings)
+            if isinstance(loaded, StoreError):
+                LOG.error("policy not restored", extra={"facts": {"policy": name, "problem": str(loaded)}})
+                desk.fail(loaded)
+            else:
+                desk.seat(loaded.runtime, loaded.versions, snapshot_seq=loaded.snapshot_seq)
+            self._desks[name] = self._by_id[desk.row.policy] = desk
+
+
+class _Whole:
+    """A change of a policy's state that is made entirely or not at all, as far as its callers can tell."""
+
+    def __init__(self, engine: Engine, desk: Desk) -> None:
+        self._engine, self._desk = engine, desk
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        # What the library refuses it refuses before changing anything; other errors are not foreseen.
+        if error is not None and not isinstance(error, FairexpError):
+            self._engine.distrust(self._desk)
+
+
+def _feedback_entry(policy: int, feedback: Feedback) -> Append:
+    return Append(policy, feedback.seq, Kind.FEEDBACK, feedback.at, feedback.payload(), ranking=feedback.ranking)

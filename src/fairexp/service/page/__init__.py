@@ -1,0 +1,1 @@
+"""The page at `/`: its files, and its charts, drawn by the same definitions as the reports."""

@@ -1,0 +1,184 @@
+"use strict";
+// Asks the server for numbers and rankings every two seconds, for charts less often, and says so when it is gone.
+
+const NUMBERS_EVERY = 2000, CHARTS_EVERY = 5000;
+const find = (id) => document.getElementById(id);
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const state = { policy: null, answered: null, groups: [], charts: {}, timer: 0 };
+
+async function ask(path) {
+  const key = sessionStorage.getItem("fairexp-key");
+  const answer = await fetch(path, { headers: key ? { Authorization: `Bearer ${key}` } : {}, cache: "no-store" });
+  if (answer.status === 401 || answer.status === 403) throw Object.assign(new Error("key"), { key: true });
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(body.error ? body.error.message : `the server answered ${answer.status}`);
+  return body;
+}
+
+function element(name, text, attributes = {}) {
+  const made = document.createElement(name);
+  if (text !== undefined && text !== null) made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function row(cells) {
+  const made = element("tr");
+  made.append(...cells.map((cell) => element("td", cell)));
+  return made;
+}
+
+function say(text, gone = false) {
+  find("status").textContent = text;
+  find("status").classList.toggle("gone", gone);
+}
+
+async function refresh() {
+  try {
+    await choosePolicy();
+    if (state.policy) await showPolicy();
+    state.answered = new Date();
+    find("key-form").hidden = true;
+    say(`Live · ${state.answered.toLocaleTimeString()}`);
+  } catch (problem) {
+    trouble(problem);
+  } finally {
+    clearTimeout(state.timer);
+    state.timer = setTimeout(refresh, NUMBERS_EVERY);
+  }
+}
+
+function trouble(problem) {
+  if (problem.key) {
+    find("main").hidden = true;
+    find("key-form").hidden = false;
+    find("key-problem").textContent = sessionStorage.getItem("fairexp-key") ? "The server does not accept this key." : "";
+    say("A key is needed");
+    return;
+  }
+  const since = state.answered ? `since ${state.answered.toLocaleTimeString()}; what you see is from then` : "yet";
+  say(problem instanceof TypeError ? `The server does not answer ${since}` : problem.message, true);
+}
+
+async function choosePolicy() {
+  const { policies } = await ask("/v1/policies");
+  const names = policies.map((each) => each.policy);
+  const select = find("policy");
+  if ([...select.options].map((option) => option.value).join() !== names.join()) {
+    select.replaceChildren(...names.map((name) => element("option", name, { value: name })));
+  }
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  state.policy = names.includes(state.policy) ? state.policy : names.includes(wanted) ? wanted : names[0] || null;
+  select.value = state.policy || "";
+  find("main").hidden = false;
+  if (!state.policy) nothingYet("There is no policy yet. Declare one with PUT /v1/policies/NAME or `fairexp serve --policies FILE`.");
+}
+
+function nothingYet(text) {
+  find("empty").textContent = text;
+  find("empty").hidden = !text;
+  for (const section of document.querySelectorAll("main section")) section.hidden = Boolean(text);
+  find("numbers").hidden = Boolean(text);
+}
+
+async function showPolicy() {
+  const base = `/v1/policies/${encodeURIComponent(state.policy)}`;
+  const [policy, fairness, rankings] = await Promise.all([ask(base), ask(`${base}/fairness?points=1`), ask(`${base}/rankings?limit=12`)]);
+  if (!policy.rounds) return nothingYet(`${state.policy} has not ranked anything yet. Rank something, and it appears here.`);
+  nothingYet("");
+  state.groups = fairness.groups.map((each) => each.group);
+  showNumbers(policy, fairness);
+  showRankings(rankings.rankings);
+  showWeights(policy.theta);
+  showCharts(base);
+}
+
+function showNumbers(policy, fairness) {
+  const number = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+  const shown = fairness.clicks_by_position.reduce((sum, each) => sum + each.shown, 0);
+  const clicks = fairness.clicks_by_position.reduce((sum, each) => sum + each.clicks, 0);
+  const entries = [
+    ["rankings", policy.rounds.toLocaleString()],
+    ["largest exposure gap", number(fairness.largest_gap)],
+    ["tolerance", fairness.tolerance === null ? "none" : String(fairness.tolerance)],
+    ["within tolerance", fairness.qualified_share === null ? "–" : `${(100 * fairness.qualified_share).toFixed(1)} %`],
+    ["added regret", fairness.added_regret.toLocaleString()],
+    ["click rate", shown ? `${((100 * clicks) / shown).toFixed(1)} %` : "–"],
+    ["updates learned", policy.updates.toLocaleString()],
+    ["time to rank (median / 99%)", policy.latency ? `${policy.latency.median_ms.toFixed(1)} / ${policy.latency.p99_ms.toFixed(1)} ms` : "–"],
+    ["version", String(policy.version)],
+  ];
+  find("numbers").replaceChildren(...entries.map(([term, value]) => {
+    const made = element("div");
+    made.append(element("dt", term), element("dd", value));
+    return made;
+  }));
+}
+
+function showRankings(rankings) {
+  const legend = state.groups.map((name) => {
+    const made = element("span", name), colour = element("i");
+    colour.style.background = groupColour(state.groups, name);
+    made.prepend(colour);
+    return made;
+  });
+  find("legend").replaceChildren(...legend, element("span", "▁ one block · ↶ moved for fairness · ✓ clicked"));
+  const focused = document.activeElement?.dataset?.ranking;
+  find("rankings").replaceChildren(...rankings.map((ranking) => {
+    const item = element("li"), button = element("button", null, { type: "button", "data-ranking": ranking.ranking_id });
+    button.append(element("span", inWords(ranking), { class: "about" }), drawRanking(ranking, state.groups));
+    button.addEventListener("click", () => explain(ranking.ranking_id));
+    item.append(button);
+    return item;
+  }));
+  if (focused) document.querySelector(`[data-ranking="${focused}"]`)?.focus();
+}
+
+function showWeights(theta) {
+  const rows = theta ? theta.largest.map((each) => row([each.feature, each.weight.toFixed(4)])) : [row(["this ranker has no linear model", ""])];
+  find("weights").tBodies[0].replaceChildren(...rows);
+}
+
+async function showCharts(base) {
+  const now = Date.now(), theme = dark.matches ? "dark" : "light";
+  const same = state.charts.policy === state.policy && state.charts.theme === theme;
+  if (same && now - state.charts.at < CHARTS_EVERY) return;
+  state.charts = { policy: state.policy, theme, at: now };
+  const { charts } = await ask(`${base}/charts?theme=${theme}`);
+  for (const old of [...find("charts").children]) if (!(old.id.slice(6) in charts)) old.remove();
+  for (const [name, spec] of Object.entries(charts)) {
+    let figure = find(`chart-${name}`);
+    if (!figure) {
+      find("charts").append((figure = element("figure", null, { id: `chart-${name}` })));
+      figure.append(element("div"));
+    }
+    await vegaEmbed(figure.firstChild, spec, { renderer: "svg", actions: false, ast: true });
+  }
+}
+
+async function explain(rankingId) {
+  try {
+    const told = await ask(`/v1/policies/${encodeURIComponent(state.policy)}/rankings/${rankingId}`);
+    find("why-title").textContent = `Why this order for ${told.query_id || "this query"}?`;
+    find("why-when").textContent = new Date(1000 * told.at).toLocaleString();
+    find("why-words").replaceChildren(...told.explanation.summary.map((line) => element("li", line)));
+    const rows = told.items.map((item) => row([item.position, item.id, item.group ?? "–", item.score.toFixed(4), item.block + 1, item.clicked ? "✓" : ""]));
+    find("why-items").tBodies[0].replaceChildren(...rows);
+    find("why").showModal();
+  } catch (problem) {
+    trouble(problem);
+  }
+}
+
+find("policy").addEventListener("change", (event) => {
+  state.policy = event.target.value;
+  location.hash = encodeURIComponent(state.policy);
+  refresh();
+});
+find("key-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("fairexp-key", find("key").value.trim());
+  refresh();
+});
+dark.addEventListener("change", refresh);
+refresh();

@@ -1,0 +1,55 @@
+"""What the service refuses, and how: each problem has a code and an HTTP status, and names the field it is about."""
+
+from __future__ import annotations
+
+from fairexp.errors import FairexpError
+
+
+class ServiceError(FairexpError):
+    """A problem that the caller is told about, in the service's one error shape.
+
+    >>> error = ServiceError("unknown_policy", "policy: no policy is called 'x'", status=404, field="policy")
+    >>> error.status, error.code
+    (404, 'unknown_policy')
+    """
+
+    def __init__(
+        self, code: str, message: str, *, status: int = 422, field: str | None = None, retry_after: float | None = None
+    ) -> None:
+        self.code = code
+        self.status = status
+        self.field = field
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class StoreError(FairexpError):
+    """The store could not do what it was asked to: the disk is full, the database is gone, and the like."""
+
+
+class StoreBusyError(StoreError):
+    """Another server holds this store."""
+
+
+class CorruptRecordError(StoreError):
+    """A record or a snapshot in the store is not what was written."""
+
+
+def invalid(field: str, given: object, expected: str, remedy: str = "") -> ServiceError:
+    """A 422 that names the field, what came, what was expected and what to do.
+
+    >>> str(invalid("k", 0, "a whole number of at least 1"))
+    'k: expected a whole number of at least 1, got 0'
+    """
+    message = f"{field}: expected {expected}, got {given}"
+    return ServiceError("invalid", f"{message}. {remedy}" if remedy else message, field=field)
+
+
+def storage_unavailable() -> ServiceError:
+    """A 503: nothing was acknowledged, and trying again is right."""
+    return ServiceError(
+        "storage_unavailable",
+        "the store cannot keep anything at the moment, so nothing was done; try again shortly",
+        status=503,
+        retry_after=1.0,
+    )

@@ -1,0 +1,230 @@
+"""The two records of the log: what was shown, and what came back. Each carries all that replaying it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.service.packing import pack, unpack
+from fairexp.types import Belief, Ranking
+
+Floats32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Considered:
+    """The documents that an explanation speaks of: all that the host's draw has down to the last one shown.
+
+    In the order of the draw: `ids`, `groups` (c,), `scores` (c,) and `block` (c,). `above` (m, c) and `below` (m, c)
+    say which of them certainly belong above or below each shown document.
+    """
+
+    ids: list[str]
+    groups: Ints | None
+    scores: Floats32
+    block: Ints
+    above: Bools
+    below: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A ranking as it was shown. `place` (m,) are positions in `considered`; features (m, d) are float32, as ranked."""
+
+    seq: int
+    at: float
+    version: int
+    generation: int
+    number: int
+    n_candidates: int
+    context: dict[str, Any]
+    shown: Ints
+    features: Floats32
+    scores: Floats
+    groups: Ints | None
+    place: Ints
+    considered: Considered
+    exposure: Floats | None
+    spent: Floats | None
+    added_regret: int
+    qualified: bool | None
+    memory: State = field(default_factory=dict)
+    believed: bool = True
+
+    @property
+    def ids(self) -> list[str]:
+        """The shown candidates' ids, from the top down."""
+        return [self.considered.ids[place] for place in self.place]
+
+    @property
+    def alias(self) -> str | None:
+        """The caller's own id of the ranking."""
+        return self.context.get("alias")
+
+    def ranking(self, identity: int) -> Ranking:
+        """The library's record, as its ranker returned it."""
+        return Ranking(
+            shown=self.shown,
+            features=self.features.astype(np.float64),
+            scores=self.scores,
+            groups=self.groups,
+            ranker=identity,
+            number=self.number,
+            memory=self.memory,
+            exposure=self.exposure,
+            added_regret=self.added_regret,
+            qualified=self.qualified,
+        )
+
+    def payload(self) -> bytes:
+        """As bytes for the log."""
+        known = self.considered
+        meta = {
+            "version": self.version,
+            "generation": self.generation,
+            "number": self.number,
+            "n": self.n_candidates,
+            "context": self.context,
+            "ids": known.ids,
+            "regret": self.added_regret,
+            "qualified": self.qualified,
+            "believed": self.believed,
+        }
+        arrays: State = {
+            "shown": self.shown.astype(np.int32),
+            "features": self.features,
+            "scores": self.scores,
+            "place": self.place.astype(np.int32),
+            "c.scores": known.scores,
+            "c.block": known.block.astype(np.int32),
+            "c.above": np.packbits(known.above, axis=1),
+            "c.below": np.packbits(known.below, axis=1),
+        }
+        optional = {"groups": self.groups, "c.groups": known.groups}
+        arrays.update({key: value.astype(np.int16) for key, value in optional.items() if value is not None})
+        exact = {"exposure": self.exposure, "spent": self.spent}
+        arrays.update({key: value for key, value in exact.items() if value is not None})
+        arrays.update({f"m.{key}": value for key, value in self.memory.items()})
+        return pack(meta, arrays)
+
+    @staticmethod
+    def read(payload: bytes, *, seq: int, at: float) -> Shown:
+        """The record that `payload` made these bytes of."""
+        meta, arrays = unpack(payload)
+        n_considered = len(meta["ids"])
+        integers = {
+            key: None if key not in arrays else arrays[key].astype(np.int64)
+            for key in ("shown", "place", "groups", "c.groups", "c.block")
+        }
+        bits = {
+            key: np.unpackbits(np.asarray(arrays[key], dtype=np.uint8), axis=1, count=n_considered).astype(np.bool_)
+            for key in ("c.above", "c.below")
+        }
+        considered = Considered(
+            ids=meta["ids"],
+            groups=integers["c.groups"],
+            scores=arrays["c.scores"],  # type: ignore[arg-type]
+            block=integers["c.block"],  # type: ignore[arg-type]
+            above=bits["c.above"],
+            below=bits["c.below"],
+        )
+        return Shown(
+            seq=seq,
+            at=at,
+            version=meta["version"],
+            generation=meta["generation"],
+            number=meta["number"],
+            n_candidates=meta["n"],
+            context=meta["context"],
+            shown=integers["shown"],  # type: ignore[arg-type]
+            features=arrays["features"],  # type: ignore[arg-type]
+            scores=arrays["scores"],  # type: ignore[arg-type]
+            groups=integers["groups"],
+            place=integers["place"],  # type: ignore[arg-type]
+            considered=considered,
+            exposure=arrays.get("exposure"),  # type: ignore[arg-type]
+            spent=arrays.get("spent"),  # type: ignore[arg-type]
+            added_regret=meta["regret"],
+            qualified=meta["qualified"],
+            memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
+            believed=meta["believed"],
+        )
+
+
+def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranking: Ranking) -> tuple[Ints, Considered]:
+    """Which documents to remember for an explanation, and the place (m,) of each shown one among them."""
+    shown = ranking.shown
+    if belief is None:
+        kept, certain = shown, np.zeros((len(shown), len(shown)), dtype=np.bool_)
+        scores, block = ranking.scores, np.zeros(len(shown), dtype=np.int64)
+        above = below = certain
+    else:
+        place_in_draw = np.empty(len(ids), dtype=np.int64)
+        place_in_draw[belief.draw] = np.arange(len(ids))
+        relation, row = belief.relation
+        better = relation[:, row[shown]][row]
+        wanted = place_in_draw <= place_in_draw[shown].max()
+        wanted |= better.any(axis=1)  # a draw that ignores certain orders may leave such a document for later
+        kept = belief.draw[wanted[belief.draw]]
+        scores, block = belief.scores[kept], belief.block[kept]
+        above, below = better[kept].T, relation[row[shown]][:, row[kept]]
+    where = np.empty(len(ids), dtype=np.int64)
+    where[kept] = np.arange(len(kept))
+    return where[shown], Considered(
+        ids=[ids[index] for index in kept],
+        groups=None if groups is None else groups[kept],
+        scores=scores.astype(np.float32),
+        block=block,
+        above=above,
+        below=below,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a user did with one shown candidate; `position` counts from 0."""
+
+    id: str
+    type: str
+    position: int
+    weight: float
+    at: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON, short."""
+        return {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What came back for the ranking at `ranking`, and what was made of it.
+
+    `status` is "learned" or says why nothing was; `clicks` are the positions taught as clicked, `left_out` those that
+    an earlier update has taught already.
+    """
+
+    seq: int
+    at: float
+    ranking: int
+    events: list[Event]
+    status: str
+    clicks: list[int]
+    left_out: list[int]
+
+    def payload(self) -> bytes:
+        """As bytes for the log."""
+        meta = {"e": [event.plain() for event in self.events], "s": self.status, "c": self.clicks, "l": self.left_out}
+        return pack(meta, {})
+
+    @staticmethod
+    def read(payload: bytes, *, seq: int, at: float, ranking: int) -> Feedback:
+        """The record that `payload` made these bytes of."""
+        meta, _ = unpack(payload)
+        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"]) for each in meta["e"]]
+        return Feedback(
+            seq=seq, at=at, ranking=ranking, events=events, status=meta["s"], clicks=meta["c"], left_out=meta["l"]
+        )

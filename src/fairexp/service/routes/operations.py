@@ -1,0 +1,37 @@
+"""For operators: is it alive, is it ready, and what do the numbers say."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from fairexp.service.openapi import documented
+from fairexp.service.schemas import Health
+from fairexp.service.service import allow, service_of
+from fairexp.service.web import answer
+
+router = APIRouter()
+
+
+@router.get("/healthz", dependencies=[allow("public")], **documented(None, Health))
+async def healthz(request: Request) -> Response:
+    """The process runs and answers."""
+    return answer({"status": "ok"})
+
+
+@router.get("/readyz", dependencies=[allow("public")], **documented(None, Health))
+async def readyz(request: Request) -> Response:
+    """State is restored, compiled code is warm, and the store keeps what it is given; otherwise 503."""
+    ready = service_of(request).ready
+    if ready:
+        return answer({"status": "ready"})
+    return answer(
+        {"error": {"code": "not_ready", "message": "not ready", "field": None, "request_id": None}},
+        status=503,
+        headers={"Retry-After": "1"},
+    )
+
+
+@router.get("/metrics", dependencies=[allow("read")], response_class=Response)
+async def metrics(request: Request) -> Response:
+    """For Prometheus."""
+    return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

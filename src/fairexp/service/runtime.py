@@ -1,0 +1,257 @@
+"""A policy at work: a ranker and its totals, which are a fold over the policy's log.
+
+Whatever changes them here is an entry of the log, and every entry can be applied again: `rank` and `learn` make
+entries, `show_again` and `learn_again` replay them, and both ways lead to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.fairexp import FairExp
+from fairexp.rankers.base import Explorer, Ranker
+from fairexp.service.building import build_ranker, carry_over
+from fairexp.service.policy import PolicySpec, Scaling
+from fairexp.service.records import Event, Feedback, Floats32, Shown, considered
+from fairexp.service.totals import Totals
+from fairexp.types import Belief, Query, Ranking
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """What a request asks to be ranked: `ids`, group numbers (n,) and scaled features (n, d)."""
+
+    ids: list[str]
+    groups: Ints | None
+    features: Floats32
+    k: int | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class OpenRanking:
+    """A shown ranking with what has come back for it so far; `last_seq` is the latest log entry about it."""
+
+    shown: Shown
+    weights: Floats
+    clicked: Bools
+    event_ids: set[str]
+    last_seq: int
+    taught: bool = False
+
+    @staticmethod
+    def of(shown: Shown, feedback: Sequence[Feedback] = ()) -> OpenRanking:
+        n_shown = len(shown.shown)
+        opened = OpenRanking(shown, np.zeros(n_shown), np.zeros(n_shown, dtype=np.bool_), set(), shown.seq)
+        for each in feedback:
+            opened.absorb(each)
+        return opened
+
+    def absorb(self, feedback: Feedback) -> None:
+        """Take note of what came back."""
+        for event in feedback.events:
+            self.event_ids.add(event.id)
+            self.weights[event.position] += event.weight
+        self.clicked[feedback.clicks] = True
+        self.taught |= feedback.status == "learned"
+        self.last_seq = max(self.last_seq, feedback.seq)
+
+
+class Runtime:
+    """One version of a policy, serving. Not for several threads at once; the engine keeps them apart."""
+
+    def __init__(
+        self,
+        spec: PolicySpec,
+        ranker: Ranker,
+        totals: Totals,
+        *,
+        version: int,
+        generation: int,
+        seq: int,
+    ) -> None:
+        self.spec = spec
+        self.ranker = ranker
+        self.totals = totals
+        self.version = version
+        self.generation = generation
+        self.seq = seq
+        self.at = 0.0
+        self.identity = int(ranker.state()["identity"])
+        self.scaling = Scaling(spec)
+        self.curve: Floats = exposure_curve(spec.exposure, spec.length)
+        self.shares: Floats | None = np.array(list(spec.groups.values())) if spec.groups else None
+        self.is_fair = isinstance(ranker, FairExp)
+        self._by_increments = isinstance(ranker, FairExp | Explorer)
+
+    @staticmethod
+    def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:
+        """The first version of a policy, and what its construction warned of."""
+        ranker, notes = build_ranker(spec)
+        totals = Totals(n_groups=len(spec.groups), length=spec.length)
+        return Runtime(spec, ranker, totals, version=1, generation=1, seq=0), notes
+
+    def changed(self, spec: PolicySpec) -> tuple[Runtime, str, list[str]]:
+        """The next version, what it keeps ("everything", "model" or "nothing"), and warnings."""
+        ranker, notes = build_ranker(spec)
+        kept = carry_over(self.ranker, self.spec, ranker, spec)
+        same = kept == "everything"
+        totals = Totals.restored(self.totals.state()) if same else Totals(n_groups=len(spec.groups), length=spec.length)
+        generation = self.generation + (not same)
+        runtime = Runtime(spec, ranker, totals, version=self.version + 1, generation=generation, seq=self.seq)
+        runtime.at = self.at
+        return runtime, kept, notes
+
+    def rank(self, candidates: Candidates, *, at: float) -> tuple[Shown, Belief | None]:
+        """Choose what to show and charge it; the record is the log's next entry. With it, what the host believed."""
+        query = Query(features=candidates.features.astype(np.float64), groups=candidates.groups)
+        spent = None if self.shares is None else self.totals.exposure
+        with _list_of(self.ranker, candidates.k):
+            ranking = self.ranker.rank(query)
+        place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
+        shown = Shown(
+            seq=self.seq + 1,
+            at=max(at, self.at),
+            version=self.version,
+            generation=self.generation,
+            number=ranking.number,
+            n_candidates=len(candidates.ids),
+            context=candidates.context,
+            shown=ranking.shown,
+            features=candidates.features[ranking.shown],
+            scores=ranking.scores,
+            groups=ranking.groups,
+            place=place,
+            considered=remembered,
+            exposure=ranking.exposure,
+            spent=spent,
+            added_regret=ranking.added_regret,
+            qualified=ranking.qualified,
+            memory=dict(ranking.memory),
+            believed=ranking.belief is not None,
+        )
+        self._count(shown)
+        return shown, ranking.belief
+
+    def show_again(self, shown: Shown) -> None:
+        """Replay a ranking from the log."""
+        self.ranker.replay(shown.ranking(self.identity))
+        self._count(shown)
+
+    def _count(self, shown: Shown) -> None:
+        n_shown = len(shown.shown)
+        self.totals.show(
+            shown.groups,
+            self.curve[:n_shown] if shown.exposure is None else shown.exposure,
+            shares=self.shares,
+            regret=shown.added_regret,
+            qualified=shown.qualified,
+            at=shown.at,
+        )
+        self.seq, self.at = shown.seq, shown.at
+
+    def learn(self, opened: OpenRanking, events: Sequence[Event], *, at: float, final: bool = False) -> Feedback:
+        """Learn from new `events`; the record is the log's next entry."""
+        at = max(at, self.at)
+        status, clicks, left_out = self._decide(opened, events, at, final)
+        feedback = Feedback(
+            seq=self.seq + 1,
+            at=at,
+            ranking=opened.shown.seq,
+            events=list(events),
+            status=status,
+            clicks=clicks,
+            left_out=left_out,
+        )
+        self.learn_again(opened.shown, feedback)
+        opened.absorb(feedback)
+        return feedback
+
+    def _decide(
+        self, opened: OpenRanking, events: Sequence[Event], at: float, final: bool
+    ) -> tuple[str, list[int], list[int]]:
+        """What to make of events: a status, the positions to teach as clicked, and those to leave out."""
+        weights = opened.weights.copy()
+        for event in events:
+            weights[event.position] += event.weight
+        reached = (weights >= self.spec.feedback.threshold) & ~opened.clicked
+        clicks: list[int] = np.flatnonzero(reached).tolist()
+        if opened.shown.generation != self.generation:
+            return "model_replaced", clicks, []
+        if at - opened.shown.at > self.spec.feedback.window_seconds:
+            return "window_closed", clicks, []
+        if opened.taught and not self._by_increments:
+            return "already_learned", clicks, []
+        if not clicks and not (final and not opened.taught):
+            return "noted", clicks, []
+        return "learned", clicks, np.flatnonzero(opened.clicked).tolist() if self._by_increments else []
+
+    def learn_again(self, shown: Shown, feedback: Feedback) -> None:
+        """Replay feedback from the log; `shown` is the ranking that it is for."""
+        if feedback.status == "learned":
+            ranking = _without(shown.ranking(self.identity), feedback.left_out)
+            kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
+            self.ranker.update(ranking, np.isin(kept, feedback.clicks))
+        self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
+        self.seq, self.at = feedback.seq, feedback.at
+
+    def state(self) -> tuple[dict[str, Any], State]:
+        """Everything that `restored` needs besides the spec: a little JSON, and arrays."""
+        meta = {"version": self.version, "generation": self.generation, "seq": self.seq, "at": self.at}
+        arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
+        arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
+        return meta, arrays
+
+    @staticmethod
+    def restored(spec: PolicySpec, meta: dict[str, Any], arrays: State) -> Runtime:
+        """The runtime whose `state` this was."""
+        ranker, _ = build_ranker(spec)
+        ranker.restore({key[7:]: value for key, value in arrays.items() if key.startswith("ranker.")})
+        totals = Totals.restored({key[7:]: value for key, value in arrays.items() if key.startswith("totals.")})
+        numbers = {key: int(meta[key]) for key in ("version", "generation", "seq")}
+        runtime = Runtime(spec, ranker, totals, **numbers)
+        runtime.at = float(meta["at"])
+        return runtime
+
+
+@contextmanager
+def _list_of(ranker: Ranker, k: int | None) -> Iterator[None]:
+    """Let `ranker` show at most `k` positions this once."""
+    if k is None or k >= ranker.length:
+        yield
+        return
+    length, curve = ranker.length, ranker.exposure if isinstance(ranker, FairExp) else None
+    ranker.length = k
+    if isinstance(ranker, FairExp) and curve is not None:
+        ranker.exposure = curve[:k]
+    try:
+        yield
+    finally:
+        ranker.length = length
+        if isinstance(ranker, FairExp) and curve is not None:
+            ranker.exposure = curve
+
+
+def _without(ranking: Ranking, positions: list[int]) -> Ranking:
+    """The ranking without some positions, as if they had not been shown: what they teach has been learned."""
+    if not positions:
+        return ranking
+    n_shown = len(ranking)
+    kept = np.delete(np.arange(n_shown), positions)
+    memory = {key: value[kept] if value.shape[:1] == (n_shown,) else value for key, value in ranking.memory.items()}
+    return replace(
+        ranking,
+        shown=ranking.shown[kept],
+        features=ranking.features[kept],
+        scores=ranking.scores[kept],
+        groups=None if ranking.groups is None else ranking.groups[kept],
+        exposure=None if ranking.exposure is None else ranking.exposure[kept],
+        memory=memory,
+    )

@@ -1,0 +1,131 @@
+"""A running service: its engine, who may use it, its metrics, and how it starts and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+
+from fastapi import Request
+from fastapi.params import Depends
+
+from fairexp.errors import FairexpError
+from fairexp.service.access import Access
+from fairexp.service.engine import Engine
+from fairexp.service.page.cache import ChartCache
+from fairexp.service.policy import PolicySpec
+from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
+from fairexp.service.settings import Settings
+from fairexp.service.store.base import Store
+from fairexp.service.telemetry import Metrics
+
+LOG = logging.getLogger("fairexp.service")
+BUSY_SECONDS = 10.0
+"""How long a server waits at its start for the one before it to let go of the store."""
+
+
+class Service:
+    """Everything that the routes need, as `request.app.state.service`."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: Settings | None = None,
+        policies: Mapping[str, PolicySpec] | None = None,
+        loopback: bool = True,
+        fatal: Callable[[FairexpError], None] | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.engine = Engine(store, self.settings)
+        self.access = Access(loopback=loopback, default_rate=self.settings.requests_per_second)
+        self.metrics = Metrics(self.engine)
+        self.learner = asyncio.Lock()
+        self.charts = ChartCache()
+        self._policies = dict(policies or {})
+        self._fatal = fatal
+        self._tasks: list[asyncio.Task[None]] = []
+        self.declared = False
+
+    @property
+    def ready(self) -> bool:
+        """State restored, compiled code warm, keys known, declared policies in force, and a store that keeps things."""
+        return self.declared and self.access.known and self.engine.healthy
+
+    def start(self) -> None:
+        """Begin to get ready; the health check answers meanwhile."""
+        self._tasks.append(asyncio.create_task(self._get_ready()))
+
+    async def stop(self) -> None:
+        """Keep what was taken, and let go of the store."""
+        for task in self._tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await asyncio.to_thread(self.engine.close)
+
+    async def _get_ready(self) -> None:
+        started = time.monotonic()
+        while True:
+            try:
+                await asyncio.to_thread(self._start_engine)
+                break
+            except StoreError as error:
+                patient = not isinstance(error, StoreBusyError) or time.monotonic() - started < BUSY_SECONDS
+                if not patient:
+                    self._give_up(error)
+                    return
+                LOG.warning("store not available yet", extra={"facts": {"problem": str(error)}})
+                await asyncio.sleep(self.settings.retry_seconds)
+            except FairexpError as error:
+                self._give_up(error)
+                return
+        self.declared = True
+        LOG.info("ready", extra={"facts": {"policies": self.engine.names(), "keys": len(self.access.keys)}})
+        while True:
+            await asyncio.sleep(self.settings.keys_refresh_seconds)
+            with suppress(StoreError):
+                self.access.use(await asyncio.to_thread(self.engine.store.keys))
+
+    def _start_engine(self) -> None:
+        if not self.engine.ready:
+            self.engine.start()
+        self.access.use(self.engine.store.keys())
+        for name, spec in self._policies.items():
+            change = self.engine.put_policy(name, spec)
+            facts = {"policy": name, "version": change.version, "changed": change.changed, "kept": change.kept}
+            LOG.info("policy declared", extra={"facts": facts})
+
+    def _give_up(self, error: FairexpError) -> None:
+        LOG.error("cannot start", extra={"facts": {"problem": str(error)}})
+        if self._fatal is not None:
+            self._fatal(error)
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request came to."""
+    service: Service = request.app.state.service
+    return service
+
+
+def allow(role: str) -> Depends:
+    """The decision on a route: `public`, or the role that a key needs."""
+
+    async def decide(request: Request) -> None:
+        header = request.headers.get("authorization", "")
+        token = header[7:] if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
+        service = service_of(request)
+        key = service.access.check(role, token=token, host=request.headers.get("host", ""))
+        request.scope["facts"] = {"key": key}
+        if role != "public" and not service.engine.ready:
+            raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
+
+    decide.decision = role  # type: ignore[attr-defined]
+    return Depends(decide)
+
+
+async def kept(future: Awaitable[None]) -> None:
+    """Wait until something is on disk; a caller that goes away does not undo it."""
+    await asyncio.shield(future)

@@ -1,0 +1,59 @@
+"""The settings of a server: name, default and meaning, in one place. `fairexp serve --set name=value` changes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from fairexp.errors import ArgumentError
+
+
+def _setting(default: float, meaning: str) -> Any:
+    return field(default=default, metadata={"help": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits and intervals; all are numbers.
+
+    >>> Settings().changed({"max_candidates": 50}).max_candidates
+    50
+    """
+
+    max_body_bytes: int = _setting(8_000_000, "largest request body")
+    max_candidates: int = _setting(1000, "most candidates in one request")
+    max_features: int = _setting(2000, "most features of a policy")
+    max_length: int = _setting(100, "most positions that a policy may show")
+    max_groups: int = _setting(20, "most groups of a policy")
+    max_policies: int = _setting(100, "most policies side by side")
+    max_batch: int = _setting(1000, "most rankings in one feedback batch")
+    max_events: int = _setting(1000, "most events for one ranking, in one request and in all")
+    requests_per_second: float = _setting(0, "rate allowed to each key, unless the key has its own; 0 for no limit")
+    snapshot_every: int = _setting(1000, "log entries between two snapshots of a policy")
+    cached_rankings: int = _setting(2048, "rankings of each policy kept at hand for feedback")
+    maintenance_seconds: float = _setting(30, "time between two rounds of expiry and compaction")
+    keys_refresh_seconds: float = _setting(1, "after this time a new or revoked key is known")
+    retry_seconds: float = _setting(0.5, "time between two attempts to reach a store that failed")
+    drain_seconds: float = _setting(10, "how long a shutdown waits for requests under way")
+
+    def changed(self, values: Mapping[str, Any]) -> Settings:
+        """A copy with these settings; unknown names and values that make no sense are refused."""
+        known = {each.name: each for each in fields(self)}
+        checked: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in known:
+                raise ArgumentError("setting", repr(name), "one of " + ", ".join(known))
+            whole = isinstance(known[name].default, int) and known[name].type != "float"
+            least = 0 if name == "requests_per_second" else 1 if whole else 0.01
+            fits = isinstance(value, int) if whole else isinstance(value, int | float)
+            if isinstance(value, bool) or not fits or not least <= value < 1e15:
+                wanted = "a whole number" if whole else "a number"
+                raise ArgumentError(f"setting {name}", repr(value), f"{wanted} of at least {least}")
+            checked[name] = value
+        return replace(self, **checked)
+
+
+def settings_table() -> list[tuple[str, float, str]]:
+    """(name, default, meaning) of every setting, for help and documentation."""
+    return [(each.name, each.default, each.metadata["help"]) for each in fields(Settings)]  # type: ignore[misc]

@@ -1,0 +1,173 @@
+"""The interface of a store, and the records that pass through it.
+
+Writes are values. The writer thread hands a store everything that waits as one `commit`: one transaction, durable when
+it returns. Reads come from any thread and see what has been committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+from fairexp.arrays import State
+
+
+class Kind(IntEnum):
+    """What an entry of the log records."""
+
+    POLICY = 1
+    SHOWN = 2
+    FEEDBACK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """An entry of a policy's log. `seq` counts from 1 without gaps; `ranking` is the seq that feedback is for."""
+
+    policy: int
+    seq: int
+    kind: Kind
+    at: float
+    payload: bytes
+    ranking: int | None = None
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddPolicy:
+    """A new policy."""
+
+    policy: int
+    name: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AddVersion:
+    """A version of a policy, in force from the log entry `seq` on; `kept` says what it took over."""
+
+    policy: int
+    version: int
+    seq: int
+    at: float
+    spec: str
+    kept: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddSnapshot:
+    """A policy's state after the entry `seq`; packed by the writer, so that nobody else waits for it."""
+
+    policy: int
+    seq: int
+    at: float
+    meta: dict[str, Any]
+    arrays: State
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Drop entries up to `seq` that are older than `before`, and snapshots older than the one at `snapshot`."""
+
+    policy: int
+    seq: int
+    before: float
+    snapshot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An API key as stored: never the secret, only its SHA-256."""
+
+    id: str
+    name: str
+    digest: bytes
+    roles: tuple[str, ...]
+    at: float
+    rate: float | None = None
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddKey:
+    """A new key."""
+
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeKey:
+    """The end of a key."""
+
+    id: str
+    at: float
+
+
+Write = Append | AddPolicy | AddVersion | AddSnapshot | Forget | AddKey | RevokeKey
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """A snapshot as found; `digest` is the SHA-256 that was taken of the payload when it was written."""
+
+    seq: int
+    at: float
+    payload: bytes
+    digest: bytes
+
+
+class Store(Protocol):
+    """A place that keeps policies, their logs, snapshots and keys. Failures are `StoreError`s."""
+
+    def open(self, *, serving: bool) -> None:
+        """Connect, migrate, and, if `serving`, become the one server of this store (`StoreBusyError` otherwise)."""
+
+    def reopen(self) -> None:
+        """Connect again after a failure, and prove that something can be written."""
+
+    def close(self) -> None:
+        """Let go of everything; open again is allowed."""
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Keep all of `writes`, in order, or none; on disk when this returns."""
+
+    def secret(self) -> bytes:
+        """Random bytes made with the store: what ranking ids are signed with."""
+
+    def policies(self) -> list[AddPolicy]:
+        """All policies, oldest first."""
+
+    def versions(self, policy: int) -> list[AddVersion]:
+        """All versions of a policy, oldest first."""
+
+    def snapshots(self, policy: int) -> Iterator[StoredSnapshot]:
+        """The snapshots of a policy, newest first."""
+
+    def snapshot_seqs(self, policy: int) -> list[int]:
+        """Where there are snapshots, newest first."""
+
+    def entries(self, policy: int, *, after: int, limit: int) -> list[Append]:
+        """Entries with a seq above `after`, in order."""
+
+    def entry(self, policy: int, seq: int) -> Append | None:
+        """One entry."""
+
+    def feedback(self, policy: int, ranking: int) -> list[Append]:
+        """The feedback entries for one ranking, in order."""
+
+    def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
+        """The latest entries of a kind, newest first, below the seq `before` if given."""
+
+    def named(self, alias: str) -> list[tuple[int, int]]:
+        """(policy, seq) of the latest ranking of each policy that its caller called `alias`."""
+
+    def bounds(self, policy: int) -> tuple[int, int]:
+        """The first and the last seq in the log, or (0, 0) where there are none."""
+
+    def keys(self) -> list[Key]:
+        """All keys, revoked ones included."""
+
+    def size(self) -> int:
+        """About how many bytes the store takes."""

@@ -1,0 +1,222 @@
+"""The store in SQL, the same for every database; what differs is in the `Database` beneath it."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import singledispatchmethod
+from typing import Any, Protocol
+
+from fairexp.service.packing import pack
+from fairexp.service.problems import StoreError
+from fairexp.service.store.base import (
+    AddKey,
+    AddPolicy,
+    AddSnapshot,
+    AddVersion,
+    Append,
+    Forget,
+    Key,
+    Kind,
+    RevokeKey,
+    StoredSnapshot,
+    Write,
+)
+from fairexp.service.store.migrations import MIGRATIONS
+
+Row = tuple[Any, ...]
+Execute = Callable[[str, Sequence[Any]], list[Row]]
+
+ENTRY = "policy, seq, kind, at, payload, ranking, alias"
+
+
+class Database(Protocol):
+    """A connection for writing, connections for reading, and one dialect of SQL. `?` marks a parameter."""
+
+    def open(self, *, serving: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+    def transaction(self) -> AbstractContextManager[Execute]:
+        """One durable transaction on the writing connection; `StoreError` if it cannot be kept."""
+        ...
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Rows as committed, from any thread."""
+        ...
+
+    def tidy(self) -> None:
+        """Give back space, where that takes asking."""
+        ...
+
+    def size(self) -> int: ...
+
+
+class SqlStore:
+    """A `Store` over a `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._serving = False
+        self._secret = b""
+
+    def open(self, *, serving: bool) -> None:
+        self._serving = serving
+        self.database.open(serving=serving)
+        try:
+            self._migrate()
+            self._secret = self._make_secret()
+        except BaseException:
+            self.database.close()
+            raise
+
+    def reopen(self) -> None:
+        self.database.close()
+        self.open(serving=self._serving)
+        with self.database.transaction() as execute:
+            execute("DELETE FROM settings WHERE name = 'probe'", ())
+            execute("INSERT INTO settings (name, value) VALUES ('probe', ?)", (secrets.token_bytes(4096),))
+
+    def close(self) -> None:
+        self.database.close()
+
+    def _migrate(self) -> None:
+        with self.database.transaction() as execute:
+            execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL)", ())
+            applied = {name for (name,) in execute("SELECT name FROM migrations", ())}
+            unknown = sorted(applied - MIGRATIONS.keys())
+            if unknown:
+                raise StoreError(
+                    f"store: it was made by a newer fairexp, which applied {', '.join(unknown)}; install that version"
+                )
+            for name, statements in MIGRATIONS.items():
+                if name not in applied:
+                    for statement in statements:
+                        execute(statement, ())
+                    execute("INSERT INTO migrations (name, at) VALUES (?, ?)", (name, time.time()))
+
+    def _make_secret(self) -> bytes:
+        with self.database.transaction() as execute:
+            found = execute("SELECT value FROM settings WHERE name = 'secret'", ())
+            if found:
+                return bytes(found[0][0])
+            fresh = secrets.token_bytes(32)
+            execute("INSERT INTO settings (name, value) VALUES ('secret', ?)", (fresh,))
+            return fresh
+
+    def secret(self) -> bytes:
+        return self._secret
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        with self.database.transaction() as execute:
+            for write in writes:
+                self._write(write, execute)
+        if any(isinstance(write, Forget) for write in writes):
+            self.database.tidy()
+
+    @singledispatchmethod
+    def _write(self, write: Write, execute: Execute) -> None:
+        raise TypeError(f"write: {type(write).__name__} is not something that a store keeps")
+
+    @_write.register
+    def _(self, write: Append, execute: Execute) -> None:
+        row = (write.policy, write.seq, int(write.kind), write.at, write.payload, write.ranking, write.alias)
+        execute(f"INSERT INTO log ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    @_write.register
+    def _(self, write: AddPolicy, execute: Execute) -> None:
+        execute("INSERT INTO policies (id, name, at) VALUES (?, ?, ?)", (write.policy, write.name, write.at))
+
+    @_write.register
+    def _(self, write: AddVersion, execute: Execute) -> None:
+        row = (write.policy, write.version, write.seq, write.at, write.spec, write.kept)
+        execute("INSERT INTO versions (policy, version, seq, at, spec, kept) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    @_write.register
+    def _(self, write: AddSnapshot, execute: Execute) -> None:
+        payload = pack(write.meta, write.arrays)
+        digest = hashlib.sha256(payload).digest()
+        execute("DELETE FROM snapshots WHERE policy = ? AND seq = ?", (write.policy, write.seq))
+        row = (write.policy, write.seq, write.at, payload, digest)
+        execute("INSERT INTO snapshots (policy, seq, at, payload, digest) VALUES (?, ?, ?, ?, ?)", row)
+
+    @_write.register
+    def _(self, write: Forget, execute: Execute) -> None:
+        # Feedback that is still to be replayed after the snapshot needs its ranking, however old that is.
+        execute(
+            """DELETE FROM log WHERE policy = ? AND seq <= ? AND at < ? AND NOT EXISTS (
+                   SELECT 1 FROM log AS later
+                   WHERE later.policy = log.policy AND later.ranking = log.seq AND later.seq > ?)""",
+            (write.policy, write.seq, write.before, write.snapshot),
+        )
+        execute("DELETE FROM snapshots WHERE policy = ? AND seq < ?", (write.policy, write.snapshot))
+
+    @_write.register
+    def _(self, write: AddKey, execute: Execute) -> None:
+        key = write.key
+        row = (key.id, key.name, key.digest, ",".join(key.roles), key.at, key.rate, key.revoked_at)
+        execute("INSERT INTO keys (id, name, digest, roles, at, rate, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    @_write.register
+    def _(self, write: RevokeKey, execute: Execute) -> None:
+        execute("UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (write.at, write.id))
+
+    def policies(self) -> list[AddPolicy]:
+        return [AddPolicy(*row) for row in self.database.read("SELECT id, name, at FROM policies ORDER BY id")]
+
+    def versions(self, policy: int) -> list[AddVersion]:
+        sql = "SELECT policy, version, seq, at, spec, kept FROM versions WHERE policy = ? ORDER BY version"
+        return [AddVersion(*row) for row in self.database.read(sql, (policy,))]
+
+    def snapshots(self, policy: int) -> Iterator[StoredSnapshot]:
+        for seq in self.snapshot_seqs(policy):
+            sql = "SELECT seq, at, payload, digest FROM snapshots WHERE policy = ? AND seq = ?"
+            for found_seq, at, payload, digest in self.database.read(sql, (policy, seq)):
+                yield StoredSnapshot(found_seq, at, bytes(payload), bytes(digest))
+
+    def snapshot_seqs(self, policy: int) -> list[int]:
+        sql = "SELECT seq FROM snapshots WHERE policy = ? ORDER BY seq DESC"
+        return [seq for (seq,) in self.database.read(sql, (policy,))]
+
+    def entries(self, policy: int, *, after: int, limit: int) -> list[Append]:
+        sql = f"SELECT {ENTRY} FROM log WHERE policy = ? AND seq > ? ORDER BY seq LIMIT ?"
+        return [_entry(row) for row in self.database.read(sql, (policy, after, limit))]
+
+    def entry(self, policy: int, seq: int) -> Append | None:
+        rows = self.database.read(f"SELECT {ENTRY} FROM log WHERE policy = ? AND seq = ?", (policy, seq))
+        return _entry(rows[0]) if rows else None
+
+    def feedback(self, policy: int, ranking: int) -> list[Append]:
+        sql = f"SELECT {ENTRY} FROM log WHERE policy = ? AND ranking = ? ORDER BY seq"
+        return [_entry(row) for row in self.database.read(sql, (policy, ranking))]
+
+    def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
+        below = 2**62 if before is None else before
+        sql = f"SELECT {ENTRY} FROM log WHERE policy = ? AND kind = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        return [_entry(row) for row in self.database.read(sql, (policy, int(kind), below, limit))]
+
+    def named(self, alias: str) -> list[tuple[int, int]]:
+        sql = "SELECT policy, MAX(seq) FROM log WHERE alias = ? GROUP BY policy ORDER BY policy"
+        return [(policy, seq) for policy, seq in self.database.read(sql, (alias,))]
+
+    def bounds(self, policy: int) -> tuple[int, int]:
+        low, high = self.database.read("SELECT MIN(seq), MAX(seq) FROM log WHERE policy = ?", (policy,))[0]
+        return low or 0, high or 0
+
+    def keys(self) -> list[Key]:
+        sql = "SELECT id, name, digest, roles, at, rate, revoked_at FROM keys ORDER BY at, id"
+        return [
+            Key(id_, name, bytes(digest), tuple(roles.split(",")), at, rate, revoked_at)
+            for id_, name, digest, roles, at, rate, revoked_at in self.database.read(sql)
+        ]
+
+    def size(self) -> int:
+        return self.database.size()
+
+
+def _entry(row: Row) -> Append:
+    policy, seq, kind, at, payload, ranking, alias = row
+    return Append(policy, seq, Kind(kind), at, bytes(payload), ranking, alias)

@@ -1,0 +1,46 @@
+"""A server in a thread, on a port of its own, with a client: requests go through real sockets."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import httpx
+import uvicorn
+
+from fairexp.service.app import create_app
+from fairexp.service.service import Service
+
+
+class Live:
+    """A running service; `client` speaks to it."""
+
+    def __init__(self, service: Service, **options: Any) -> None:
+        self.service = service
+        config = uvicorn.Config(create_app(service), port=0, log_config=None, access_log=False, lifespan="on")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        _wait(lambda: self._server.started, "the server did not start")
+        self.port = self._server.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.client = httpx.Client(base_url=self.url, timeout=30.0, **options)
+
+    def wait_ready(self, seconds: float = 60.0) -> None:
+        """Return when the service says that it is ready."""
+        _wait(lambda: self.client.get("/readyz").status_code == 200, "the service did not become ready", seconds)
+
+    def stop(self) -> None:
+        """Shut down as a signal would, and wait for it; once is enough."""
+        self.client.close()
+        self._server.should_exit = True
+        self._thread.join(30)
+        assert not self._thread.is_alive(), "the server did not stop"
+
+
+def _wait(done: Any, problem: str, seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < until, problem
+        time.sleep(0.01)

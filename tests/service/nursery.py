@@ -1,0 +1,50 @@
+"""A process that has everything imported and compiled, and forks a server whenever it reads a line: quick restarts.
+
+Run as `python -m tests.service.nursery ADDRESS PORT SETTINGS`; SETTINGS is JSON. Prints the server's process id.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+
+
+def die_with_parent() -> None:
+    """Leave no server behind when whoever started it is killed (Linux)."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "prctl"):
+        libc.prctl(1, signal.SIGKILL)
+
+
+def main() -> None:
+    import uvicorn
+
+    from fairexp.service.app import create_app
+    from fairexp.service.building import warm_up
+    from fairexp.service.service import Service
+    from fairexp.service.settings import Settings
+    from fairexp.service.store import open_store
+    from tests.service.torture import SPEC
+
+    die_with_parent()
+    address, port, settings = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+    warm_up(SPEC)
+    for _ in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            die_with_parent()
+            # Children hold no end of the pipe, so that it closes with the harness.
+            os.close(sys.stdin.fileno())
+            service = Service(open_store(address), settings=Settings().changed(settings), policies={"shop": SPEC})
+            uvicorn.run(create_app(service), port=port, log_config=None, access_log=False)
+            os._exit(0)
+        print(child, flush=True)  # noqa: T201
+        os.waitpid(child, 0)
+        print("ended", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

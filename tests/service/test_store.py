@@ -1,0 +1,204 @@
+"""The store's interface on both databases; migrations; compaction; the writer."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairexp.checks.comparison import first_difference
+from fairexp.errors import ArgumentError
+from fairexp.service.engine import Engine
+from fairexp.service.events import GivenEvent
+from fairexp.service.packing import pack, unpack
+from fairexp.service.policy import FeedbackSpec, RetentionSpec
+from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError
+from fairexp.service.recovery import load_policy
+from fairexp.service.store import AddPolicy, Append, open_store
+from fairexp.service.store.base import Kind
+from fairexp.service.store.migrations import MIGRATIONS
+from fairexp.service.writer import Writer
+from tests.service.worlds import SPEC, play, rank
+
+Start = Callable[..., Engine]
+OLDER = Path(__file__).parent / "older-store.db"
+
+
+def test_what_is_written_is_read(address: str) -> None:
+    store = open_store(address)
+    store.open(serving=False)
+    entries = [
+        Append(1, seq, Kind.SHOWN, float(seq), bytes([seq]), alias="a" if seq < 3 else None) for seq in (1, 2, 3)
+    ]
+    back = Append(1, 4, Kind.FEEDBACK, 4.0, b"f", ranking=2)
+    store.commit([AddPolicy(1, "shop", 0.5), *entries, back])
+    assert store.policies() == [AddPolicy(1, "shop", 0.5)]
+    assert store.entries(1, after=1, limit=2) == entries[1:]
+    assert store.entry(1, 4) == back and store.entry(1, 5) is None
+    assert store.feedback(1, 2) == [back]
+    assert store.latest(1, Kind.SHOWN, limit=2) == [entries[2], entries[1]]
+    assert store.latest(1, Kind.SHOWN, limit=2, before=2) == [entries[0]]
+    assert store.named("a") == [(1, 2)] and store.named("b") == []
+    assert store.bounds(1) == (1, 4) and store.bounds(2) == (0, 0)
+    assert store.size() > 0
+    secret = store.secret()
+    store.close()
+    store.open(serving=False)
+    assert store.secret() == secret and len(secret) == 32
+    store.close()
+
+
+def test_a_transaction_is_kept_entirely_or_not_at_all(address: str) -> None:
+    store = open_store(address)
+    store.open(serving=False)
+    entry = Append(1, 1, Kind.SHOWN, 0.0, b"x")
+    with pytest.raises(StoreError):
+        store.commit([entry, entry])
+    assert store.bounds(1) == (0, 0)
+    store.commit([entry])
+    assert store.bounds(1) == (1, 1)
+    store.close()
+
+
+def test_an_older_file_is_brought_up_to_date(started: Start, tmp_path: Path) -> None:
+    """The file was made before aliases, versions and keys had their places; its log must still be served."""
+    path = tmp_path / "store.db"
+    shutil.copy(OLDER, path)
+    with sqlite3.connect(path) as connection:
+        before = [name for (name,) in connection.execute("SELECT name FROM migrations")]
+        n_entries = connection.execute("SELECT COUNT(*) FROM log").fetchone()[0]
+    connection.close()
+    assert before == ["0001_log", "0002_versions"] and n_entries > 20
+    engine = started(str(path))
+    assert engine.desk("shop").runtime.seq == n_entries
+    play(engine, 3, start=100)
+    engine.close()
+    with sqlite3.connect(path) as connection:
+        assert [name for (name,) in connection.execute("SELECT name FROM migrations ORDER BY name")] == list(MIGRATIONS)
+    connection.close()
+
+
+def test_a_newer_file_is_refused(sqlite_address: str) -> None:
+    store = open_store(sqlite_address)
+    store.open(serving=False)
+    store.close()
+    with sqlite3.connect(sqlite_address) as connection:
+        connection.execute("INSERT INTO migrations VALUES ('9999_future', 0)")
+    connection.close()
+    with pytest.raises(StoreError, match="newer fairexp, which applied 9999_future"):
+        store.open(serving=False)
+
+
+def test_an_address_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="postgresql://"):
+        open_store("mysql://here")
+
+
+def test_expired_entries_go_and_the_rest_still_rebuilds(started: Start, address: str) -> None:
+    now = 1_000_000.0
+    engine = started(address, clock=lambda: now, settings={"snapshot_every": 20})
+    times = {"feedback": FeedbackSpec(window_seconds=50), "retention": RetentionSpec(rankings_seconds=100)}
+    engine.put_policy("shop", SPEC.model_copy(update=times))
+    old = play(engine, 30)
+    now += 60
+    new = play(engine, 30, start=30)
+    now += 60
+    engine.upkeep.compact(engine.desk("shop"))
+    first, last = engine.store.bounds(1)
+    assert 1 < first <= int(new[0].split("-")[1]) and last == engine.desk("shop").runtime.seq
+    assert len(engine.store.snapshot_seqs(1)) == 2
+    state = engine.desk("shop").runtime.state()[1]
+    assert first_difference(load_policy(engine.store, engine.desk("shop").row).runtime.state()[1], state) is None
+    engine.desk("shop").opened.clear()
+    with pytest.raises(ServiceError) as caught:
+        engine.learn(old[0], [GivenEvent(position=0)])
+    assert (caught.value.status, caught.value.code) == (410, "ranking_expired")
+    assert engine.learn(new[-1], [GivenEvent(id="late", position=0)]).status == "window_closed"
+
+
+def test_a_ranking_outlives_its_time_while_feedback_after_the_snapshot_needs_it(started: Start, address: str) -> None:
+    now = 1_000_000.0
+    engine = started(address, clock=lambda: now, settings={"snapshot_every": 10_000})
+    times = {"feedback": FeedbackSpec(window_seconds=100), "retention": RetentionSpec(rankings_seconds=100)}
+    engine.put_policy("shop", SPEC.model_copy(update=times))
+    ranking_id = rank(engine).id
+    desk = engine.desk("shop")
+    engine.snapshot(desk, at_least=1)
+    rank(engine, 1)
+    engine.snapshot(desk, at_least=1)
+    now += 99
+    engine.learn(ranking_id, [GivenEvent(position=1)]).kept.result(10)
+    now += 50
+    engine.upkeep.compact(desk)
+    assert engine.store.entry(1, int(ranking_id.split("-")[1])) is not None
+    state = desk.runtime.state()[1]
+    assert first_difference(load_policy(engine.store, desk.row).runtime.state()[1], state) is None
+
+
+def test_waiting_writes_share_a_transaction(sqlite_address: str) -> None:
+    store = open_store(sqlite_address)
+    store.open(serving=False)
+    entered, go_on = threading.Event(), threading.Event()
+    sizes: list[int] = []
+    commit = store.commit
+
+    def slow(writes: list[object]) -> None:
+        entered.set()
+        go_on.wait(10)
+        sizes.append(len(writes))
+        commit(writes)  # type: ignore[arg-type]
+
+    store.commit = slow  # type: ignore[method-assign, assignment]
+    writer = Writer(store, failed=lambda error: None)
+    first = writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"")])
+    assert entered.wait(10)
+    rest = [writer.submit([Append(1, seq, Kind.SHOWN, 0.0, b"")]) for seq in range(2, 8)]
+    assert not any(future.done() for future in [first, *rest])
+    go_on.set()
+    for future in [first, *rest]:
+        future.result(10)
+    assert sizes == [1, 6] and writer.groups == 2
+    writer.close()
+    store.close()
+
+
+def test_after_a_failure_nothing_that_waits_is_kept(sqlite_address: str) -> None:
+    store = open_store(sqlite_address)
+    store.open(serving=False)
+    problems: list[StoreError] = []
+    writer = Writer(store, failed=problems.append)
+    writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"")]).result(10)
+    bad: Future[None] = writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"again")])
+    with pytest.raises(ServiceError, match="cannot keep anything"):
+        bad.result(10)
+    with pytest.raises(ServiceError):
+        writer.submit([Append(1, 2, Kind.SHOWN, 0.0, b"")])
+    assert len(problems) == 1 and store.bounds(1) == (1, 1)
+    writer.resume()
+    writer.submit([Append(1, 2, Kind.SHOWN, 0.0, b"")]).result(10)
+    writer.close()
+    store.close()
+
+
+@pytest.mark.parametrize("cut", [0, 3, 7, 20, -1])
+def test_records_that_are_cut_short_are_noticed(cut: int) -> None:
+    data = pack({"a": [1]}, {"x": np.arange(5.0), "name": np.array("PairRank")})
+    meta, arrays = unpack(data)
+    assert meta == {"a": [1]} and arrays["name"] == "PairRank"
+    with pytest.raises(CorruptRecordError):
+        unpack(data[:cut])
+    with pytest.raises(CorruptRecordError):
+        unpack(data + b"x")
+
+
+def test_objects_are_never_packed() -> None:
+    with pytest.raises(TypeError, match="dtype object"):
+        pack({}, {"x": np.array([object()])})
+    with pytest.raises(CorruptRecordError):
+        unpack(pack({}, {"x": np.zeros(1)}).replace(b'"<f8"', b'"|O8"'))

