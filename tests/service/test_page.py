@@ -145,9 +145,11 @@ def test_it_asks_for_a_key_where_one_is_needed(live: Start, sqlite_address: str,
     visit.page.fill("#key", "fx_wrong")
     visit.page.keyboard.press("Enter")
     visit.page.wait_for_selector("#key-problem:has-text('does not accept')")
+    assert visit.page.is_visible("#key-form")
     visit.page.fill("#key", token)
     visit.page.keyboard.press("Enter")
     visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
+    assert not visit.page.is_visible("#key-form")
     visit.close()
 
 
