@@ -24,7 +24,7 @@ def parts(quick: bool) -> Iterator[Part]:
 def update_row(d: int, *, turns: int) -> Iterator[Outcome]:
     """`update` with 20 pairs at d features; every turn learns from a ranking of its own."""
     queries = pool(125, d)
-    ranker = warm_ranker(queries, length=LENGTH, rounds=300 if d < 500 else 80)
+    ranker = warm_ranker(queries, length=LENGTH, rounds=300 if d < 500 else 80, pairs="all")
     rng = np.random.default_rng(0)
     matrix, target = np.eye(d), rng.standard_normal(d)
     taken = np.empty((2, turns))

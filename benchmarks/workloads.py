@@ -47,12 +47,13 @@ def warm_ranker(
     *,
     length: int = 10,
     rounds: int = WARM_UP,
+    pairs: str = "independent",
     each: Callable[[FairExp, Query], None] | None = None,
     **settings: object,
 ) -> FairExp:
     """FairExp around PairRank after some rounds of perfect users; `each` is called before every round."""
     shares = np.ones(1 + max(int(query.groups.max()) for query, _ in queries if query.groups is not None))
-    host = PairRank(queries[0][0].features.shape[1], length=length, seed=1)
+    host = PairRank(queries[0][0].features.shape[1], length=length, pairs=pairs, seed=1)
     ranker = FairExp(host, tolerance=0.1, shares=shares, seed=2, **settings)  # type: ignore[arg-type]
     user = load_user("perfect", n_grades=5, seed=3)
     for t in range(rounds):

@@ -1,4 +1,7 @@
-"""Solving with a lower Cholesky factor, row by row. Symbols: L the factor (n, n), of A = L L^T."""
+"""Solving with a Cholesky factor. Symbols: L the lower factor (n, n), U its transpose, A = L U.
+
+Both triangles are walked row by row, adding multiples of rows, which vectorises; sums along rows would not.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,21 @@ from fairexp.arrays import Floats
 
 
 @njit(cache=True)
-def solve_factored(L: Floats, b: Floats, x: Floats) -> None:
+def solve_factored(L: Floats, U: Floats, b: Floats, x: Floats) -> None:
     """Put into `x` (n,) the solution of A x = b."""
     n = b.shape[0]
     for i in range(n):
-        total = b[i]
-        for j in range(i):
-            total -= L[i, j] * x[j]
-        x[i] = total / L[i, i]
+        x[i] = b[i]
+    for i in range(n):
+        known = x[i] / U[i, i]
+        x[i] = known
+        for j in range(i + 1, n):
+            x[j] -= U[i, j] * known
     for i in range(n - 1, -1, -1):
-        x[i] /= L[i, i]
+        known = x[i] / L[i, i]
+        x[i] = known
         for j in range(i):
-            x[j] -= L[i, j] * x[i]
+            x[j] -= L[i, j] * known
 
 
 @njit(cache=True)

@@ -7,19 +7,31 @@ from numba import njit
 
 from fairexp.arrays import Floats
 
+LARGE = 1e200
+
 
 @njit(cache=True)
 def loss_and_pull(z: Floats) -> tuple[float, Floats]:
     """The sum of log(1 + exp(-z)), and sigma(-z) (m,), the negative derivative by z."""
-    loss = 0.0
+    loss, product = 0.0, 1.0
     pull = np.empty(z.shape[0])
     for i in range(z.shape[0]):
-        if z[i] >= 0.0:
-            tail = np.exp(-z[i])
-            loss += np.log1p(tail)
-            pull[i] = tail / (1.0 + tail)
-        else:
-            tail = np.exp(z[i])
-            loss += np.log1p(tail) - z[i]
-            pull[i] = 1.0 / (1.0 + tail)
-    return loss, pull
+        tail = np.exp(-abs(z[i]))
+        pull[i] = (tail if z[i] >= 0.0 else 1.0) / (1.0 + tail)
+        loss -= min(z[i], 0.0)
+        # One logarithm for many factors between 1 and 2.
+        product *= 1.0 + tail
+        if product > LARGE:
+            loss += np.log(product)
+            product = 1.0
+    return loss + np.log(product), pull
+
+
+@njit(cache=True)
+def slopes(z: Floats) -> Floats:
+    """sigma'(z) (m,), the loss's curvature by margin."""
+    slope = np.empty(z.shape[0])
+    for i in range(z.shape[0]):
+        tail = np.exp(-abs(z[i]))
+        slope[i] = tail / (1.0 + tail) ** 2
+    return slope

@@ -6,9 +6,10 @@ quadratic that touches their loss (same gradient, same curvature) at the estimat
 of it at a time, so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact
 minimiser.
 
-Each update takes a few Newton-like steps. The gradient is exact. The curvature is that of when each row came in, and
-its Cholesky factor is taken anew only when enough rows have been added; both are made fresh when progress is slow. A
-step that does not lower the objective is halved.
+Each update takes a few Newton-like steps, until the next one promises to lower the objective by less than `precision`.
+The gradient is exact. The curvature is that of when each row was taken into it, and its Cholesky factor is taken anew
+only when enough rows have been added; both are made fresh when progress is slow. A step that does not lower the
+objective is halved.
 """
 
 from __future__ import annotations
@@ -17,14 +18,11 @@ import numpy as np
 
 from fairexp.arrays import Floats, State
 from fairexp.kernels.cholesky import solve_factored
-from fairexp.kernels.logistic import loss_and_pull
+from fairexp.kernels.logistic import loss_and_pull, slopes
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
-CLOSE = 0.1
-"""A step that promises to lower the objective by less than this is good enough to be the last one (bounded memory)."""
-
-FACTOR_SHARE = 4
+FACTOR_SHARE = 2
 """The factor is taken anew when the rows added since are as many as this part of the features."""
 
 
@@ -47,13 +45,16 @@ class PairwiseLogistic:
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
         self._curvature: Floats = regularization * np.eye(n_features)
         self._offset: Floats = np.zeros(n_features)
-        # Rows in the window, oldest first, with their margins x . theta; `_hessian` is the curvature of everything.
+        # Rows in the window, oldest first, with their margins x . theta and the sum of their losses.
         self._rows: Floats = np.zeros((window or 256, n_features))
         self._margins: Floats = np.zeros(len(self._rows))
-        self._hessian: Floats = self._curvature.copy()
-        self._factor: Floats = np.sqrt(regularization) * np.eye(n_features)
         self._n_rows = 0
-        self._n_unfactored = 0
+        self._loss = 0.0
+        # Of the whole objective; the newest `_n_pending` rows are not in the curvature yet.
+        self._gradient: Floats = np.zeros(n_features)
+        self._hessian: Floats = self._curvature.copy()
+        self._n_pending = 0
+        self._set_factor(np.sqrt(regularization) * np.eye(n_features))
 
     def add(self, rows: Floats) -> None:
         """Learn from preference rows (m, d), winner minus loser."""
@@ -65,8 +66,12 @@ class PairwiseLogistic:
 
     def objective(self, theta: Floats) -> float:
         """The value (up to a constant once rows have been folded) at `theta`."""
-        loss = loss_and_pull(self._rows[: self._n_rows] @ theta)[0]
-        return loss + float(theta @ (0.5 * (self._curvature @ theta) - self._offset))
+        loss, _ = loss_and_pull(self._rows[: self._n_rows] @ theta)
+        return float(loss) + self._quadratic(theta, self._curvature @ theta)
+
+    def _quadratic(self, theta: Floats, bent: Floats) -> float:
+        """The folded rows' part of the objective, where `bent` (d,) is the folded curvature times theta."""
+        return float(theta @ (0.5 * bent - self._offset))
 
     def _insert(self, rows: Floats) -> None:
         needed = self._n_rows + len(rows)
@@ -74,10 +79,12 @@ class PairwiseLogistic:
             self._fold(max(needed - len(self._rows), len(self._rows) // 4)) if self.window else self._grow(needed)
         new = slice(self._n_rows, self._n_rows + len(rows))
         margins = rows @ self.theta
+        loss, pull = loss_and_pull(margins)
         self._rows[new], self._margins[new] = rows, margins
-        self._hessian += _weighted_square(rows, margins)
+        self._loss += loss
+        self._gradient -= pull @ rows
         self._n_rows = new.stop
-        self._n_unfactored += len(rows)
+        self._n_pending += len(rows)
 
     def _grow(self, needed: int) -> None:
         extra = max(needed, 2 * len(self._rows)) - len(self._rows)
@@ -85,66 +92,75 @@ class PairwiseLogistic:
         self._margins = np.concatenate([self._margins, np.zeros(extra)])
 
     def _fold(self, n_oldest: int) -> None:
-        """Replace the oldest rows by the quadratic that touches their loss here."""
+        """Replace the oldest rows by the quadratic that touches their loss here, and count the rest afresh."""
         n_folded = min(n_oldest, self._n_rows)
-        rows, margins = self._rows[:n_folded], self._margins[:n_folded]
-        self._curvature += _weighted_square(rows, margins)
-        self._offset += rows.T @ (loss_and_pull(margins)[1] + _slopes(margins) * margins)
         n_left = self._n_rows - n_folded
+        rows = self._rows[:n_folded]
+        margins = rows @ self.theta
+        _, pull = loss_and_pull(margins)
+        self._curvature += _weighted_square(rows, margins)
+        self._offset += (pull + slopes(margins) * margins) @ rows
         self._rows[:n_left] = self._rows[n_folded : self._n_rows].copy()
-        self._margins[:n_left] = self._margins[n_folded : self._n_rows].copy()
         self._n_rows = n_left
-        self._refresh_curvature(self._margins[:n_left])
+        rows, margins = self._rows[:n_left], self._rows[:n_left] @ self.theta
+        self._margins[:n_left] = margins
+        self._loss, pull = loss_and_pull(margins)
+        self._gradient = self._curvature @ self.theta - self._offset - pull @ rows
+        self._refresh_curvature(margins)
 
     def _fit(self) -> None:
         rows, margins = self._rows[: self._n_rows], self._margins[: self._n_rows]
-        theta = self.theta
-        bent = self._curvature @ theta
-        loss, pull = loss_and_pull(margins)
-        value = loss + float(theta @ (0.5 * bent - self._offset))
-        if self._n_unfactored >= max(1, len(theta) // FACTOR_SHARE):
-            self._factorise()
+        theta, gradient, loss = self.theta, self._gradient, self._loss
+        bent, step = self._curvature @ theta, np.empty_like(theta)
+        value = loss + self._quadratic(theta, bent)
+        if self._n_pending >= max(1, len(theta) // FACTOR_SHARE):
+            self._take_pending(margins)
         for step_number in range(1, MAX_STEPS + 1):
-            gradient = bent - self._offset - pull @ rows
-            step = np.empty_like(theta)
-            solve_factored(self._factor, -gradient, step)
+            solve_factored(self._factor, self._upper, -gradient, step)
             decrease = -float(gradient @ step)
             if not decrease > self.precision:
                 break
             moved, bending, length = rows @ step, self._curvature @ step, 1.0
             while True:
                 to, to_bent, to_margins = theta + length * step, bent + length * bending, margins + length * moved
-                loss, pull = loss_and_pull(to_margins)
-                candidate = loss + float(to @ (0.5 * to_bent - self._offset))
-                if candidate <= value - 1e-4 * length * decrease or length < 1e-6:
+                to_loss, pull = loss_and_pull(to_margins)
+                to_value = to_loss + self._quadratic(to, to_bent)
+                if to_value <= value - 1e-4 * length * decrease or length < 1e-6:
                     break
                 length /= 2.0
-            if not candidate <= value:
+            if not to_value <= value:
                 break
-            theta, bent, margins, value = to, to_bent, to_margins, candidate
-            if self.window is not None and decrease < CLOSE:
-                break
+            theta, bent, margins, loss, value = to, to_bent, to_margins, to_loss, to_value
+            gradient = bent - self._offset - pull @ rows
             if step_number % STEPS_BEFORE_FRESH_CURVATURE == 0:
                 self._refresh_curvature(margins)
-                self._factorise()
-        self.theta = theta
+        self.theta, self._gradient, self._loss = theta, gradient, float(loss)
         self._margins[: self._n_rows] = margins
+
+    def _take_pending(self, margins: Floats) -> None:
+        """Take the newest rows into the curvature; what the others add to it stays as it was."""
+        first = self._n_rows - self._n_pending
+        self._hessian += _weighted_square(self._rows[first : self._n_rows], margins[first:])
+        self._factorise()
 
     def _refresh_curvature(self, margins: Floats) -> None:
         self._hessian = self._curvature + _weighted_square(self._rows[: self._n_rows], margins)
-        self._n_unfactored = len(self.theta)
+        self._factorise()
 
     def _factorise(self) -> None:
         """The Cholesky factor of the curvature; rounding may cost it definiteness, then a little ridge is added."""
-        ridge, self._n_unfactored = 0.0, 0
+        ridge, self._n_pending = 0.0, 0
         while True:
             matrix = self._hessian + ridge * np.diag(np.diag(self._hessian)) if ridge else self._hessian
             try:
-                self._factor = np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+                self._set_factor(np.asarray(np.linalg.cholesky(matrix), dtype=np.float64))
             except np.linalg.LinAlgError:
                 ridge = max(10.0 * ridge, 1e-14)
             else:
                 return
+
+    def _set_factor(self, factor: Floats) -> None:
+        self._factor, self._upper = factor, np.ascontiguousarray(factor.T)
 
     def state(self) -> State:
         return {
@@ -153,9 +169,11 @@ class PairwiseLogistic:
             "offset": self._offset.copy(),
             "hessian": self._hessian.copy(),
             "factor": self._factor.copy(),
+            "gradient": self._gradient.copy(),
+            "loss": np.array(self._loss),
             "rows": self._rows[: self._n_rows].copy(),
             "margins": self._margins[: self._n_rows].copy(),
-            "n_unfactored": np.array(self._n_unfactored, dtype=np.int64),
+            "n_pending": np.array(self._n_pending, dtype=np.int64),
         }
 
     def restore(self, arrays: State) -> None:
@@ -163,8 +181,10 @@ class PairwiseLogistic:
         self._curvature = np.array(arrays["curvature"], dtype=np.float64)
         self._offset = np.array(arrays["offset"], dtype=np.float64)
         self._hessian = np.array(arrays["hessian"], dtype=np.float64)
-        self._factor = np.array(arrays["factor"], dtype=np.float64)
-        self._n_unfactored = int(arrays["n_unfactored"])
+        self._set_factor(np.array(arrays["factor"], dtype=np.float64))
+        self._gradient = np.array(arrays["gradient"], dtype=np.float64)
+        self._loss = float(arrays["loss"])
+        self._n_pending = int(arrays["n_pending"])
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)
         self._rows, self._margins = np.zeros((size, len(self.theta))), np.zeros(size)
@@ -172,13 +192,7 @@ class PairwiseLogistic:
         self._margins[: self._n_rows] = arrays["margins"]
 
 
-def _slopes(margins: Floats) -> Floats:
-    """sigma'(z) (m,) at margins z."""
-    tail = np.exp(-np.abs(margins))
-    return np.asarray(tail / (1.0 + tail) ** 2)
-
-
 def _weighted_square(rows: Floats, margins: Floats) -> Floats:
     """The curvature (d, d) of the loss of these rows: the sum of sigma'(z) x x^T."""
-    scaled = rows * np.sqrt(_slopes(margins))[:, None]
+    scaled = rows * np.sqrt(slopes(margins))[:, None]
     return np.asarray(scaled.T @ scaled)
