@@ -55,9 +55,16 @@ def test_status_without_records_says_so(played: Path) -> None:
 def test_the_plan_adds_up_and_plays_nothing(played: Path, tmp_path: Path) -> None:
     told = fairexp("experiment", "run", str(played / "small.yaml"), "--out", str(tmp_path / "r"), "--plan")
     assert told.exit_code == 0, told.output
-    assert "30 runs: about" in told.stdout and not (tmp_path / "r").exists()
+    assert "32 runs: about" in told.stdout and "(between" in told.stdout and not (tmp_path / "r").exists()
     left = fairexp("experiment", "run", str(played / "small.yaml"), "--out", str(played / "r"), "--plan")
-    assert "0 runs (30 are done already)" in left.stdout
+    assert "0 runs (32 are done already)" in left.stdout
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_runs(played: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    place = ["--out", str(tmp_path / "r"), "--report", str(tmp_path / "file" / "report")]
+    told = fairexp("experiment", "run", str(played / "small.yaml"), *place)
+    assert told.exit_code == 2 and "--report" in told.stderr and not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.conducting import Progress, conduct
+from fairexp.experiments.claims import rules
+from fairexp.experiments.conducting import Progress, conduct, make_overview
 from fairexp.experiments.local import LocalProcesses
 from fairexp.experiments.records import Records
 from fairexp.experiments.store import open_store
@@ -80,6 +81,30 @@ def test_a_parameter_that_is_not_known_is_refused_before_any_run(tmp_path: Path,
     experiment = one_ranker("pdgd", rankers={"own": {"ranker": "pdgd", "grid": {"learning_rat": [0.1, 0.2]}}})
     with pytest.raises(ArgumentError, match=r"learning_rat.*decay"):
         play(tmp_path, experiment, processes)
+
+
+def test_what_only_the_sweep_or_a_later_user_would_meet_is_refused_too(
+    tmp_path: Path, processes: LocalProcesses
+) -> None:
+    sweep = {"ranker": "own", "parameter": "toleranze", "values": [1.0]}
+    with pytest.raises(ArgumentError, match=r"rankers.own \(toleranze=1\).*toleranze"):
+        play(tmp_path, one_ranker("fairexp-pairrank", sweep=sweep), processes)
+    with pytest.raises(ArgumentError, match=r"navigational.*nobody"):
+        play(tmp_path, one_ranker("random", users=["perfect", "nobody"]), processes)
+    assert Records(open_store(tmp_path)).done() == set()
+
+
+def test_a_ranker_that_is_added_later_is_tried_out_and_the_beginning_is_kept(
+    tmp_path: Path, processes: LocalProcesses
+) -> None:
+    rankers: dict[str, Any] = {"pdgd": {"ranker": "pdgd", "grid": {"learning_rate": [0.1, 0.2]}}}
+    records, _ = play(tmp_path, one_ranker("pdgd", rankers=rankers, seeds=1), processes)
+    before = records.overview()
+    assert before is not None and before["rules"] == rules()
+    with pytest.raises(ArgumentError, match="no idea how to rank this"):
+        play(tmp_path, one_ranker("pdgd", rankers={**rankers, "own": {"ranker": f"{OWN}:Raises"}}), processes)
+    after = make_overview(small(), {}, "later", {**before, "started": "long ago", "rules": [], "notes": ["so"]})
+    assert (after["started"], after["rules"], after["notes"], after["command"]) == ("long ago", [], ["so"], "later")
 
 
 def test_a_failed_run_is_recorded_and_does_not_stop_the_rest(tmp_path: Path, processes: LocalProcesses) -> None:

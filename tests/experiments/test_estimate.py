@@ -9,7 +9,7 @@ from fairexp.experiments.local import LocalProcesses
 from fairexp.experiments.preparing import prepare
 from fairexp.experiments.records import Records
 from fairexp.experiments.store import open_store
-from fairexp.experiments.trying import Pace
+from fairexp.experiments.trying import Pace, to_probe
 from tests.experiments.conftest import small
 
 
@@ -26,15 +26,34 @@ def test_a_trend_goes_on_within_bounds() -> None:
     assert rising.run_seconds(1000, 0) == 100 + 900 * 1.25
 
 
+def test_doubt_grows_with_what_was_not_seen() -> None:
+    steady = Pace(100, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0)
+    falling = Pace(100, 1.0, 1.0, -0.1, 0.0, 0.0, 1.0, 1.0, noise=0.01)
+    assert steady.doubt(1000) == 0.0 and falling.doubt(50) == 0.0
+    assert 0 < falling.doubt(500) < falling.doubt(1000) < 450
+
+
+def test_probes_go_from_one_end_of_the_grid_to_the_other() -> None:
+    rankers = {"pairrank": {"ranker": "pairrank", "grid": {"alpha": [1, 2, 3, 4, 5]}}, "dbgd": {"ranker": "dbgd"}}
+    experiment = small(rankers=rankers, sweep=None, users=["perfect", "navigational", "informational"])
+    probes = to_probe(experiment, prepare(experiment))
+    own = [(run.user, run.parameters.get("alpha")) for run in probes if run.data == "pagerank"]
+    assert own[:3] == [("perfect", 1), ("navigational", 3), ("informational", 5)]
+    assert own[3:] == [("perfect", None), ("navigational", None), ("informational", None)]
+
+
 def test_the_plan_counts_every_run_once(tmp_path: Path) -> None:
     experiment = small(users=["perfect"], rounds=4, sweep=None)
     plan = make_plan(experiment, prepare(experiment), LocalProcesses(2), records=Records(open_store(tmp_path)))
-    assert plan.n_runs == 2 * (5 * 2 + 1) and plan.n_done == 0 and plan.seconds > 0 and plan.busy >= 1
+    assert plan.n_runs == 2 * (5 * 2 + 2) and plan.n_done == 0 and plan.seconds > 0 and plan.busy >= 1
+    low, high = plan.range
+    assert 0 <= low < plan.seconds < high
+    assert [(line.data, line.ranker) for line in plan.lines[:2]] == [("inlinks", "dbgd"), ("inlinks", "fairco")]
 
 
 def test_work_is_shared_out_and_the_longest_run_may_end_alone() -> None:
     def line(seconds: float) -> Line:
-        return Line("d", "u", "r", 1, 1, 1.0, seconds)
+        return Line("d", "r", 1, 1, 1.0, seconds)
 
     assert Plan([line(8.0)], 2, 0).seconds == 8.0
     assert 8.0 <= Plan([line(8.0)] * 2, 2, 0).seconds <= 12.0

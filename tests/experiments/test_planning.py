@@ -19,7 +19,7 @@ def folds():  # type: ignore[no-untyped-def]
 
 def test_ids_are_readable_and_unique(folds) -> None:  # type: ignore[no-untyped-def]
     runs = tuning_runs(small(), folds)
-    assert runs[0].id == "pagerank/perfect/fold-1/pdgd/learning_rate=0.1/seed-0"
+    assert runs[0].id == "pagerank/perfect/fold-1/pdgd/learning_rate=0.1/tuning/seed-0"
     assert len({run.key for run in runs}) == len(runs) == 2 * 2 * 2
 
 
@@ -86,8 +86,17 @@ def test_the_sweep_shares_runs_with_the_rest(folds) -> None:  # type: ignore[no-
 
 
 def test_shorter_tuning_is_another_run(folds) -> None:  # type: ignore[no-untyped-def]
-    run = tuning_runs(small(tuning={"rounds": 5}), folds)[0]
-    assert run.settings.rounds == 5 and "/tuning-5/" in run.id
+    short, whole = (tuning_runs(small(tuning=tuning), folds)[0] for tuning in ({"rounds": 5}, {}))
+    assert short.settings.rounds == 5 and whole.settings.rounds == 12 and short.key != whole.key
+
+
+def test_choices_are_made_by_runs_that_do_not_count(folds) -> None:  # type: ignore[no-untyped-def]
+    experiment = small(tuning={"seeds": 2})
+    tuning = tuning_runs(experiment, folds)
+    final = final_runs(experiment, folds, choose(experiment, tuning, {run.key: 0.5 for run in tuning}))
+    assert not {run.settings.seed for run in tuning} & {run.settings.seed for run in final}
+    assert not {run.id for run in tuning} & {run.id for run in final}
+    assert len({run.settings.seed for run in tuning}) == 2  # the same for every ranker and choice
 
 
 def test_exposure_is_estimated_for_each_user_and_kept(tmp_path: Path) -> None:

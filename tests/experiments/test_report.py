@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
 
-from fairexp.experiments.claims import judge_all
+from fairexp.experiments.claims import CLAIMS, judge_all, rules
 from fairexp.experiments.page import page_html
 from fairexp.experiments.report import chart_specs, figures
 from fairexp.experiments.results import mean_over_rounds
@@ -30,6 +32,21 @@ def test_the_page_holds_everything_and_needs_no_network() -> None:
     assert "fairexp experiment run small.yaml" in page and "0" * 24 in page
     assert "Synthetic data" in page and page.count("(synthetic world)") > 4
     assert 'class="supported"' in page
+
+
+def test_the_page_states_its_rules_and_what_it_does_not_judge() -> None:
+    results = made_up()
+    overview = {**results.overview, "rules": rules(), "notes": []}
+    told = replace(results, overview=overview)
+    page = page_html(told, judge_all(told), compare(told), {})
+    assert "as written down before the first run" in page and "Not judged by this experiment" not in page
+    assert page.index("What decides each claim") < page.index('class="matrix"')
+    assert all(escape(claim.rule) in page for claim in CLAIMS)
+    few = [one for one in judge_all(told) if one.claim.where == "setting"]
+    moved = replace(results, overview={**overview, "rules": []}, versions={"1", "2"})
+    page = page_html(moved, few, compare(moved), {})
+    assert "changed since the first run" in page and "Records of several versions of fairexp: 1, 2" in page
+    assert "Not judged by this experiment" in page and "needs two groupings of the same data" in page
 
 
 def test_every_figure_says_that_its_data_is_synthetic() -> None:
@@ -62,6 +79,12 @@ def test_latex_is_escaped(tmp_path: Path) -> None:
     assert len(written) == 5 and r"$\pm$" in text and "FairExp-PairRank" in text
     assert re.search(r"PDGD & 80\.\d \$\\pm\$", text) or re.search(r"PDGD & (79|81)\.\d \$\\pm\$", text)
     assert r"50\% \& x\_1" in tabular(["a"], [["50% & x_1"]], comment="c")
+    odd = tabular(["a"], [[r"a\b^c~d < e"]], comment="two\nlines")
+    assert r"a\textbackslash{}b\textasciicircum{}c\textasciitilde{}d $<$ e" in odd and odd.startswith("% two lines;")
+    claims = (tmp_path / "claims.tex").read_text()
+    begin, end = claims.index(r"\begin{longtable}"), claims.index(r"\end{longtable}")
+    rows = [line for line in claims[begin:end].splitlines() if line.endswith(r"\\")]
+    assert len(rows) == 1 + len(judge_all(results)) and all(len(re.split(r"(?<!\\)&", row)) == 4 for row in rows)
 
 
 def test_the_mean_over_rounds_weighs_rounds_not_points() -> None:

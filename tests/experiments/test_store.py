@@ -45,6 +45,13 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["a.json"]
 
 
+def test_drafts_that_a_kill_leaves_are_no_records(store: Store) -> None:
+    write_json(store, "runs/a.json", {"x": 1})
+    assert store.names("runs") == {"a.json"}
+    store.write("runs/.123.part", "half of it")
+    assert store.names("runs") == {"a.json"}
+
+
 def test_success_takes_the_place_of_failure(store: Store) -> None:
     records = Records(store)
     records.keep(Outcome("a@1", error="broke", trace="..."))

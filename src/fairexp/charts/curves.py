@@ -51,7 +51,9 @@ def unfairness_chart(
     """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above."""
     points = over.points(rows, "unfairness")
     _some(points, "unfairness")
-    top = max(max(point["high"] for point in points), 10 * tolerance)
+    # Wide bands of a few early rounds are cut rather than leave the lines little room.
+    highest, line = (max(point[name] for point in points) for name in ("high", "value"))
+    top = max(min(highest, 2 * line), 10 * tolerance)
     frame = Frame(
         title="Unfairness",
         subtitle="exposure gap between the groups; lower is better ↓",

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairexp.charts.drawing import HEIGHT, WIDTH, dressed
+from fairexp.charts.drawing import HEIGHT, LINE_OF_TEXT, WIDTH, dressed
 from fairexp.charts.extra import altair
+from fairexp.charts.labels import Axis, spread
 from fairexp.charts.rows import Row
 from fairexp.charts.style import FAIR_COLOURS, INK, MUTED, display_name, looks
 from fairexp.errors import ArgumentError
+
+CLOSE = 2.0
+"""Points whose unfairness differs by less than this factor may need their names moved apart."""
 
 
 def frontier_chart(
@@ -23,16 +27,18 @@ def frontier_chart(
     if not swept:
         raise ArgumentError("swept", "no rows", "a row for each tolerance")
     alt = altair()
-    fair = [{**row, "name": f"tolerance {row['tolerance']:g}"} for row in sorted(swept, key=lambda r: r["tolerance"])]
+    fair = [{**row, "name": f"{row['tolerance']:g}"} for row in sorted(swept, key=lambda r: r["tolerance"])]
     named = [{**row, "name": display_name(row["ranker"])} for row in others]
     everything = [*fair, *named]
+    axis = _around(everything)
     x = alt.X(
         "unfairness:Q",
         title="mean unfairness (log scale; less is fairer)",
         scale=_log(everything),
         axis=alt.Axis(grid=False),
     )
-    y = alt.Y("online:Q", title="online NDCG", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=6))
+    scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
+    y = alt.Y("online:Q", title="online NDCG", scale=scale, axis=alt.Axis(tickCount=6))
     tooltip = [
         alt.Tooltip("name:N", title=" "),
         alt.Tooltip("online:Q", title="online NDCG", format=",.1f"),
@@ -44,11 +50,14 @@ def frontier_chart(
         base.mark_line(color=colour, strokeWidth=2.5).encode(order="tolerance:Q"),
         _bars(fair, x, colour),
         base.mark_point(filled=True, size=60, color=colour, opacity=1).encode(tooltip=tooltip),
-        base.mark_text(align="left", dx=7, dy=11, fontSize=11, color=colour).encode(text="name:N"),
+        _names(fair, axis, x, align="left", dx=8, color=colour),
     ]
     if named:
-        layers += _points(named, x, y, tooltip, theme)
-    told = ["FairExp at several tolerances, and the others; up and left is better"]
+        layers += [
+            *_points(named, x, y, tooltip, theme),
+            _names(named, axis, x, align="right", dx=-9, color=INK[theme]),
+        ]
+    told = ["FairExp at the tolerances that the numbers tell, and the others;", "up and left is better; bars: 95%"]
     header = alt.TitleParams(title, subtitle=[subtitle, *told] if subtitle else told)
     return dressed(alt.layer(*layers, title=header, width=WIDTH * 1.25, height=HEIGHT), theme)
 
@@ -67,8 +76,33 @@ def _points(named: Sequence[Row], x: Any, y: Any, tooltip: Sequence[Any], theme:
     return [
         _bars(dotted, x, MUTED[theme]),
         base.mark_point(filled=True, size=80, opacity=1).encode(color=colours, shape=shapes, tooltip=list(tooltip)),
-        base.mark_text(align="right", dx=-9, fontSize=11, color=INK[theme]).encode(text="name:N"),
     ]
+
+
+def _names(rows: Sequence[Row], axis: Axis, x: Any, **style: Any) -> Any:
+    """The names beside their points, moved up or down where points that lie close would share a line."""
+    alt = altair()
+    placed: list[Row] = []
+    close: list[Row] = []
+    for row in [*sorted(rows, key=lambda one: float(one["unfairness"])), None]:
+        if row is not None and (not close or row["unfairness"] < CLOSE * close[-1]["unfairness"]):
+            close.append(row)
+            continue
+        heights = spread([axis.position(one["online"]) for one in close], gap=LINE_OF_TEXT / HEIGHT)
+        placed += [
+            {"name": one["name"], "unfairness": one["unfairness"], "height": axis.value(height)}
+            for one, height in zip(close, heights, strict=True)
+        ]
+        close = [] if row is None else [row]
+    text = alt.Chart(alt.Data(values=placed)).mark_text(fontSize=11, baseline="middle", **style)
+    return text.encode(x=x, y="height:Q", text="name:N")
+
+
+def _around(rows: Sequence[Row]) -> Axis:
+    """An axis around all values and intervals, with a little room."""
+    ends = [row[name] for row in rows for name in ("online", "low", "high") if row[name] is not None]
+    room = 0.05 * (max(ends) - min(ends)) or 1.0
+    return Axis(max(min(ends) - room, 0.0), max(ends) + room)
 
 
 def _bars(rows: Sequence[Row], x: Any, colour: str) -> Any:

@@ -49,6 +49,7 @@ def run(
     if plan:
         experimenting.show_plan(experiment, records, folder=folder, on=on, jobs=jobs)
         return
+    experimenting.check_report(report_folder)
     experimenting.carry_out(experiment, records, folder=folder, on=on, jobs=jobs, retry=retry)
     write_report(records, report_folder)
 

@@ -38,6 +38,20 @@ def report_folder(records: Records) -> Path:
     return Path("report") if "://" in place else Path(place) / "report"
 
 
+def check_report(folder: Path | None) -> None:
+    """Refuse what would keep the report from being written, before hours are spent on its runs."""
+    from fairexp.charts.extra import altair, vl_convert
+
+    altair(), vl_convert()
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        expected = "a folder, or a place where one can be made"
+        raise ArgumentError("--report", f"{str(folder)!r} ({error})", expected) from error
+
+
 def carry_out(
     experiment: Experiment, records: Records, *, folder: Path | None, on: str, jobs: int | None, retry: bool
 ) -> None:
@@ -99,27 +113,28 @@ def show_plan(experiment: Experiment, records: Records, *, folder: Path | None, 
     plan = make_plan(experiment, folds, executor, records=records, paths=paths)
     output_console().print(plan_table(plan))
     done = f" ({plan.n_done:,} are done already)" if plan.n_done else ""
-    line = f"{plan.n_runs:,} runs{done}: about {duration(plan.seconds)} with {plan.jobs} at once, and the report."
+    low, high = (duration(seconds) for seconds in plan.range)
+    about = f"about {duration(plan.seconds)} (between {low} and {high})" if plan.n_runs else "no time"
+    line = f"{plan.n_runs:,} runs{done}: {about} with {plan.jobs} at once, and the report."
     output_console().print(line, markup=False)
     if plan.busy > 1.2:
-        share = f"Other programs are at work: each process got {1 / plan.busy:.0%} of a core while this was measured."
-        output_console().print(share, markup=False)
+        share = f"each process got {1 / plan.busy:.0%} of a core while this was measured; alone, all takes "
+        line = f"Other programs are at work: {share}about {duration(plan.seconds / plan.busy)}."
+        output_console().print(line, markup=False, soft_wrap=True)
     return plan
 
 
 def plan_table(plan: Plan) -> Any:
-    """The plan by data and ranker; users are added up."""
+    """The plan by data and ranker."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("data", "ranker", "runs", "rounds", "ms a round", "work"):
         table.add_column(heading, justify="left" if heading in ("data", "ranker") else "right")
-    for data, ranker in dict.fromkeys((line.data, line.ranker) for line in plan.lines):
-        own = [line for line in plan.lines if (line.data, line.ranker) == (data, ranker)]
-        per_round = sum(line.round_seconds for line in own) / len(own)
-        counts = (f"{sum(line.n_runs for line in own):,}", f"{own[0].rounds:,}", f"{1000 * per_round:.2f}")
-        table.add_row(data, ranker, *counts, duration(sum(line.seconds for line in own)))
+    for line in plan.lines:
+        counts = (f"{line.n_runs:,}", f"{line.rounds:,}", f"{1000 * line.round_seconds:.2f}")
+        table.add_row(line.data, line.ranker, *counts, duration(line.seconds))
     return table
 
 

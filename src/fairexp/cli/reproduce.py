@@ -67,7 +67,6 @@ def reproduce(
     import yaml
 
     from fairexp.experiments.reading import read_document, validated
-    from fairexp.experiments.store import FolderStore
 
     values = read_document("quick" if quick else "paper").values
     given = {"rounds": rounds, "seeds": seeds, "users": user, "stop_after": stop_after}
@@ -84,8 +83,8 @@ def reproduce(
     if plan:
         experimenting.show_plan(experiment, records, folder=None, on=on, jobs=jobs)
         return
-    if isinstance(records.store, FolderStore):
-        records.store.write(KEPT, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+    experimenting.check_report(report_folder)
+    records.store.write(KEPT, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
     experimenting.carry_out(experiment, records, folder=None, on=on, jobs=jobs, retry=retry)
     write_report(records, report_folder)
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import fairexp
+from fairexp.experiments.claims import rules
 from fairexp.experiments.estimate import Kind, kind_of
 from fairexp.experiments.executors import Executor
 from fairexp.experiments.performing import Outcome, Task
-from fairexp.experiments.planning import Chosen, Folds, choose, final_runs, places, tuning_runs
+from fairexp.experiments.planning import FINAL, TUNING, Chosen, Folds, choose, final_runs, places, tuning_runs
 from fairexp.experiments.preparing import prepare
 from fairexp.experiments.records import Records, run_rows
 from fairexp.experiments.runs import Run, user_name
@@ -19,8 +20,6 @@ from fairexp.experiments.sources import display_title
 from fairexp.experiments.spec import Experiment
 from fairexp.experiments.store import Json
 from fairexp.experiments.trying import try_out
-
-TUNING, FINAL = "choosing parameters", "final runs"
 
 
 @dataclass
@@ -58,8 +57,9 @@ def conduct(
     """
     folds = prepare(experiment, records.store, tell=tell)
     tuning = tuning_runs(experiment, folds)
-    overview = make_overview(experiment, folds, command)
-    if _missing(tuning or final_runs(experiment, folds, choose(experiment, [], {})), records, retry):
+    overview = make_overview(experiment, folds, command, records.overview())
+    # Rankers without a choice have final runs only, whose parameters are known before any is chosen.
+    if _missing([*tuning, *final_runs(experiment, folds, choose(experiment, [], {}))], records, retry):
         tell("trying out every kind of run for one round")
         overview["notes"] = try_out(experiment, folds, executor, paths=paths)
         for note in overview["notes"]:
@@ -133,8 +133,12 @@ class _Stage:
         return sum(means.get(kind_of(run), typical) for run in left) / self.executor.jobs
 
 
-def make_overview(experiment: Experiment, folds: Folds, command: str) -> Json:
-    """What the report must know besides the records."""
+def make_overview(experiment: Experiment, folds: Folds, command: str, before: Json | None = None) -> Json:
+    """What the report must know besides the records; `before` is the overview of the same records so far.
+
+    The rules that claims are decided by are written down with it, before the first run.
+    """
+    before = before or {}
     return {
         "experiment": experiment.model_dump(mode="json"),
         "titles": {label: display_title(label, spec) for label, spec in experiment.data.items()},
@@ -155,9 +159,10 @@ def make_overview(experiment: Experiment, folds: Folds, command: str) -> Json:
             for (label, fold), made in folds.items()
         ],
         "command": command,
-        "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "started": before.get("started", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         "versions": versions(),
-        "notes": [],
+        "rules": before.get("rules", rules()),
+        "notes": before.get("notes", []),
         "chosen": [],
         "runs": [],
     }

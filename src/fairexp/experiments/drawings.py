@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from fairexp.charts import charts, frontier_chart, violations_chart
 from fairexp.charts.rows import Row, Summing
 from fairexp.experiments.evidence import added_regret
 from fairexp.experiments.results import Results
-from fairexp.experiments.statistics import effect
+from fairexp.experiments.statistics import Pair, effect_over
 from fairexp.experiments.summaries import is_synthetic_label
 
 BINS = 15
@@ -18,15 +19,18 @@ BINS = 15
 
 def with_intervals(rows: Sequence[Row], measure: str) -> list[Row]:
     """For each ranker and round: the mean of `measure` over (seed, fold) pairs, and its 95% interval, low to high."""
-    values: dict[tuple[str, int], list[float]] = {}
+    values: dict[tuple[str, int], dict[Pair, float]] = {}
     for row in rows:
         if row[measure] is not None:
-            values.setdefault((row["ranker"], row["round"]), []).append(row[measure])
+            values.setdefault((row["ranker"], row["round"]), {})[row["seed"]] = row[measure]
     points = []
     for (ranker, at), found in values.items():
-        one = effect(found)
+        one = effect_over(found)
         low, high = (one.mean if bound is None else bound for bound in (one.low, one.high))
-        if measure in ("unfairness", "violations"):  # neither can be negative, whatever a symmetric interval says
+        if measure == "unfairness" and one.mean > 0:  # on a logarithmic axis: symmetric there, and never below 0
+            factor = math.exp(min((high - one.mean) / one.mean, 5.0))
+            low, high = one.mean / factor, one.mean * factor
+        if measure == "violations":  # cannot be negative, whatever a symmetric interval says
             low = max(low, 0.0)
         points.append({"ranker": ranker, "round": at, "value": one.mean, "low": low, "high": high, "seeds": one.n})
     return points
@@ -70,10 +74,10 @@ def frontier_charts(results: Results) -> dict[str, Any]:
     return made
 
 
-def _frontier_row(online: Mapping[Any, float], unfairness: Mapping[Any, float]) -> Row | None:
+def _frontier_row(online: Mapping[Pair, float], unfairness: Mapping[Pair, float]) -> Row | None:
     if not online or not unfairness:
         return None
-    found = effect(online.values())
+    found = effect_over(online)
     gap = sum(unfairness.values()) / len(unfairness)
     return {"online": found.mean, "low": found.low, "high": found.high, "unfairness": max(gap, 1e-6)}
 

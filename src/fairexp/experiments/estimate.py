@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,16 +11,23 @@ from fairexp.experiments.planning import Folds, choose, final_runs, tuning_runs
 from fairexp.experiments.records import Records
 from fairexp.experiments.runs import Run
 from fairexp.experiments.spec import Experiment
-from fairexp.experiments.trying import Pace, Probe, kinds, probe
+from fairexp.experiments.trying import Pace, Probe, probe, to_probe
 from fairexp.simulation.recording import checkpoints
 
-FIRST_SECONDS = 2.0
-MOST_SECONDS = 60.0
-"""How long a kind of run is probed at first, and at most."""
+PROBING_SECONDS = 60.0
+"""How long probing takes by the clock, about: a third for a glance at everything, the rest for what takes long."""
+GLANCE = (0.3, 2.0)
+"""At least and at most so many seconds for a first probe."""
+WORTH = 0.04
+"""Probing more closely than this part of the work is not worth it."""
+UNSURE = 0.1
+"""Even what was measured well may turn out by so much otherwise."""
 
 Score = Callable[[str], float | None]
 Kind = tuple[str, str, str]
 """Data, user and ranker: runs of one kind take about as long as each other."""
+Where = tuple[str, str]
+"""Data and ranker: a line of the plan."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +38,18 @@ class Line:
     """
 
     data: str
-    user: str
     ranker: str
     n_runs: int
     rounds: int
     round_seconds: float
     seconds: float
+    doubt: float = 0.0
+    """By how much the seconds may well be wrong."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is left to do: lines by kind, and the time that `jobs` processes need for them."""
+    """What is left to do: a line for each data set and ranker, and the time that `jobs` processes need for them."""
 
     lines: list[Line]
     jobs: int
@@ -59,6 +68,13 @@ class Plan:
         total = sum(line.seconds for line in self.lines)
         return total / self.jobs + (longest / 2 if total / self.jobs > longest else longest) * (1 - 1 / self.jobs)
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """Seconds between which the truth should lie, if the machine stays as busy as it is."""
+        total = sum(line.seconds for line in self.lines)
+        off = UNSURE + (sum(line.doubt for line in self.lines) / total if total else 0.0)
+        return self.seconds * max(1 - off, 0.0), self.seconds * (1 + off)
+
 
 def plan_runs(experiment: Experiment, folds: Folds, score: Score = lambda key: None) -> list[Run]:
     """Every run that the experiment will come to; what is yet to be chosen does not matter for the time."""
@@ -74,19 +90,27 @@ def make_plan(
     done = records.done()
     runs = plan_runs(experiment, folds, lambda key: records.validation_ndcg(key) if key in done else None)
     left = [run for run in runs if run.key not in done]
-    by_kind: dict[Kind, list[Run]] = {}
+    by_line: dict[Where, list[Run]] = {}
     for run in left:
-        by_kind.setdefault(kind_of(run), []).append(run)
-    probes = [run for run in kinds(experiment, folds, ends_only=True) if kind_of(run) in by_kind]
-    brief = {run.key: FIRST_SECONDS for run in probes}
-    paces = _probed(probes, brief, executor, paths)
-    lines = _lines(by_kind, probes, paces)
+        by_line.setdefault(_where(run), []).append(run)
+    probes = [run for run in to_probe(experiment, folds) if _where(run) in by_line]
+    budget = PROBING_SECONDS * executor.jobs
+    glance = min(max(budget / 3 / max(len(probes), 1), GLANCE[0]), GLANCE[1])
+    paces = _probed(probes, dict.fromkeys((run.key for run in probes), glance), executor, paths)
     # What takes long is worth a longer look: early rounds are not like later ones.
-    longer = {kind: min(MOST_SECONDS, lines[kind].seconds / 100) for kind in lines}
-    again = [run for run in probes if longer[kind_of(run)] > 2 * FIRST_SECONDS]
-    paces.update(_probed(again, {run.key: longer[kind_of(run)] for run in again}, executor, paths))
-    lines = _lines(by_kind, probes, paces)
-    return Plan(list(lines.values()), executor.jobs, len(runs) - len(left), _busy(paces))
+    longer = _longer(_lines(by_line, probes, paces), probes, budget * 2 / 3)
+    again = [run for run in probes if longer[run.key] > 2 * glance]
+    paces.update(_probed(again, longer, executor, paths))
+    return Plan(_lines(by_line, probes, paces), executor.jobs, len(runs) - len(left), _busy(paces))
+
+
+def _longer(lines: Sequence[Line], probes: Sequence[Run], budget: float) -> dict[str, float]:
+    """The seconds that each run should be probed for, in proportion to the work of its line."""
+    total = sum(line.seconds for line in lines)
+    share = {(line.data, line.ranker): line.seconds / total for line in lines}
+    spent = min(budget, WORTH * total)
+    counts = Counter(_where(run) for run in probes)
+    return {run.key: spent * share[_where(run)] / counts[_where(run)] for run in probes}
 
 
 def _probed(
@@ -96,13 +120,13 @@ def _probed(
     return probe(asked, executor)
 
 
-def _lines(by_kind: Mapping[Kind, Sequence[Run]], probes: Sequence[Run], paces: Mapping[str, Pace]) -> dict[Kind, Line]:
-    # One factor for all: a burst of other work during one probe must not count for all runs of its kind.
+def _lines(by_line: Mapping[Where, Sequence[Run]], probes: Sequence[Run], paces: Mapping[str, Pace]) -> list[Line]:
+    # One factor for all: a burst of other work during one probe must not count for all runs of its line.
     busy = _busy(paces)
-    return {
-        kind: _line(kind, runs, [paces[run.key] for run in probes if kind_of(run) == kind], busy)
-        for kind, runs in sorted(by_kind.items())
-    }
+    return [
+        _line(where, runs, [paces[run.key] for run in probes if _where(run) == where], busy)
+        for where, runs in sorted(by_line.items())
+    ]
 
 
 def _busy(paces: Mapping[str, Pace]) -> float:
@@ -115,11 +139,16 @@ def kind_of(run: Run) -> Kind:
     return run.data, run.user, run.ranker
 
 
-def _line(kind: Kind, runs: Sequence[Run], paces: Sequence[Pace], busy: float) -> Line:
-    seconds = 0.0
+def _where(run: Run) -> Where:
+    return run.data, run.ranker
+
+
+def _line(where: Where, runs: Sequence[Run], paces: Sequence[Pace], busy: float) -> Line:
+    seconds = doubt = 0.0
     for run in runs:
         n_checks = len(checkpoints(run.settings.rounds, run.settings.n_points)) + run.settings.validate
         seconds += busy * sum(pace.run_seconds(run.settings.rounds, n_checks) for pace in paces) / len(paces)
+        doubt += busy * sum(pace.doubt(run.settings.rounds) for pace in paces) / len(paces)
     rounds = max(run.settings.rounds for run in runs)
     playing = sum(pace.run_seconds(rounds, 0) - pace.start_seconds for pace in paces) / len(paces) / rounds
-    return Line(*kind, n_runs=len(runs), rounds=rounds, round_seconds=busy * playing, seconds=seconds)
+    return Line(*where, len(runs), rounds, busy * playing, seconds, doubt)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
+from fairexp.charts.style import display_name
 from fairexp.experiments.findings import Part
-from fairexp.experiments.results import Pair, Played, Results
-from fairexp.experiments.statistics import Effect, effect, kendall, paired_difference, paired_log_ratio
+from fairexp.experiments.results import Played, Results
+from fairexp.experiments.statistics import Effect, Pair, effect_over, paired_difference, paired_log_ratio
 
 HOST, FAIR, CONTROLLER, RANDOM = "pairrank", "fairexp-pairrank", "fairco", "dbgd"
 UNCONSTRAINED = (HOST, "pdgd", RANDOM)
@@ -48,7 +49,8 @@ def _largest_share(results: Results, label: str) -> float:
 def more(first: str, seconds: Sequence[str], measure: str, *, ratio: bool = False) -> Parts:
     """`first` above each of `seconds`."""
     return lambda results, setting: [
-        _compared(results, setting, first, other, measure, ratio=ratio, name=f"against {other}") for other in seconds
+        _compared(results, setting, first, other, measure, ratio=ratio, name=f"against {display_name(other)}")
+        for other in seconds
     ]
 
 
@@ -60,7 +62,9 @@ def others(first: str, measure: str, *, ratio: bool = False, lowest: bool = Fals
         for other in results.rankers:
             high, low = (other, first) if lowest else (first, other)
             if other != first:
-                found.append(_compared(results, setting, high, low, measure, ratio=ratio, name=f"against {other}"))
+                found.append(
+                    _compared(results, setting, high, low, measure, ratio=ratio, name=f"against {display_name(other)}")
+                )
         return found
 
     return parts
@@ -70,27 +74,46 @@ def _compared(
     results: Results, setting: str, first: str, second: str, measure: str, *, ratio: bool, name: str
 ) -> Part | None:
     compare = paired_log_ratio if ratio else paired_difference
-    found = compare(results.values(setting, first, measure), results.values(setting, second, measure))
+    found = _by_pair(compare, results, setting, (first, second), measure)
     return None if found is None else Part(name, found, "ratio" if ratio else "difference")
 
 
 def not_fair(results: Results, setting: str) -> list[Part | None]:
-    gaps = results.values(setting, RANDOM, "final_unfairness").values()
+    gaps = results.values(setting, RANDOM, "final_unfairness")
     if not gaps:
         return []
-    logs = [math.log(max(gap, 1e-9) / results.tolerance) for gap in gaps]
-    return [Part(f"against the tolerance of {results.tolerance:g}", effect(logs), "ratio")]
+    logs = {pair: math.log(max(gap, 1e-9) / results.tolerance) for pair, gap in gaps.items()}
+    return [Part(f"against the tolerance of {results.tolerance:g}", effect_over(logs), "ratio")]
 
 
 def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
-    """Agreement, pair by pair, between the orders of learning and of unfairness among rankers without fairness."""
-    learned = {name: results.values(setting, name, "mean_heldout_ndcg") for name in UNCONSTRAINED}
-    unfair = {name: results.values(setting, name, "final_unfairness") for name in UNCONSTRAINED}
-    pairs = [
-        pair for pair in learned[HOST] if all(pair in table[name] for table in (learned, unfair) for name in table)
-    ]
-    taus = [kendall([learned[n][pair] for n in learned], [unfair[n][pair] for n in unfair]) for pair in pairs]
-    return [Part("Kendall's tau", effect(taus), "tau")] if taus else []
+    """For every two rankers without fairness: how many times more unfair the faster learner is.
+
+    That one learns faster must be as sure as that one is less fair: the larger of the two p-values counts.
+    """
+    parts: list[Part | None] = []
+    for one, two in combinations(UNCONSTRAINED, 2):
+        learned = _by_pair(paired_difference, results, setting, (one, two), "mean_heldout_ndcg")
+        unfair = _by_pair(paired_log_ratio, results, setting, (one, two), "final_unfairness")
+        if learned is None or unfair is None:
+            continue
+        faster, slower, gap = (one, two, unfair) if learned.mean > 0 else (two, one, unfair.reversed())
+        parts.append(
+            Part(
+                f"{display_name(faster)}, which learns faster, against {display_name(slower)}",
+                gap,
+                "ratio",
+                given=learned.p,
+            )
+        )
+    return parts
+
+
+def _by_pair(
+    compare: Callable[..., Effect | None], results: Results, setting: str, rankers: tuple[str, str], measure: str
+) -> Effect | None:
+    one, two = (results.values(setting, ranker, measure) for ranker in rankers)
+    return compare(one, two)
 
 
 def tolerances(measure: str, *, ratio: bool = False, paper: bool = False) -> Parts:
@@ -112,12 +135,12 @@ def tolerances(measure: str, *, ratio: bool = False, paper: bool = False) -> Par
 
 def constant(results: Results, setting: str) -> list[Part | None]:
     """Added regret in the last third of the rounds over that in the middle third."""
-    logs = []
+    logs = {}
     for played in _fair_runs(results, setting):
         middle, last = added_regret(played, 1 / 3, 2 / 3), added_regret(played, 2 / 3, 1.0)
         if middle > 0 or last > 0:
-            logs.append(math.log(max(last, 1e-3) / max(middle, 1e-3)))
-    return [Part("last third against middle third", effect(logs), "ratio", band=math.log(SAME))] if logs else []
+            logs[played.pair] = math.log(max(last, 1e-3) / max(middle, 1e-3))
+    return [Part("last third against middle third", effect_over(logs), "ratio", band=math.log(SAME))] if logs else []
 
 
 def learning_gap(results: Results, place: str) -> list[Part | None]:

@@ -17,9 +17,10 @@ SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 class Part:
     """One measurement that a claim rests on, turned so that above 0 speaks for it.
 
-    `scale` says how to read it: "difference", "ratio" (the effect is of logarithms), "tau", or "count". With `band`,
-    the claim is that the truth lies between -band and band; `two_sided` claims only that it is not 0. An `exact` part
-    needs no statistics: its mean is 0 if and only if the claim holds.
+    `scale` says how to read it: "difference", "ratio" (the effect is of logarithms), or "count". With `band`, the claim
+    is that the truth lies between -band and band; `two_sided` claims only that it is not 0; with `given`, the claim
+    rests on another difference too, with that p-value. An `exact` part needs no statistics: its mean is 0 if and only
+    if the claim holds.
     """
 
     name: str
@@ -28,15 +29,31 @@ class Part:
     band: float | None = None
     two_sided: bool = False
     exact: bool = False
+    given: float | None = None
+
+    @property
+    def p(self) -> float | None:
+        """The p-value of what must be refuted for a verdict: a mean of 0, or one at the nearest end of the band."""
+        if self.exact:
+            return None
+        if self.band is not None:
+            return self.effect.p_at(math.copysign(self.band, self.effect.mean))
+        if self.given is not None and self.effect.p is not None:
+            return max(self.effect.p, self.given)  # both must be refuted: the larger one counts
+        return self.effect.p
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of the paper: `parts` gives, for a results' place, all that must hold; none where it does not apply."""
+    """A finding of the paper: `parts` gives, for a results' place, all that must hold; none where it does not apply.
+
+    `rule` says what is compared to decide it, for people, before there are any results.
+    """
 
     id: str
     statement: str
     measure: str
+    rule: str
     parts: Callable[[Results, str], Sequence[Part | None]]
     where: str = "setting"
 
@@ -61,7 +78,7 @@ def judge(claim: Claim, results: Results, places: Sequence[str]) -> list[Finding
         if parts:
             found.append((place, parts))
     flat = [part for _, parts in found for part in parts]
-    corrected = iter(holm([None if part.exact or part.band is not None else part.effect.p for part in flat]))
+    corrected = iter(holm([part.p for part in flat]))
     return [_finding(claim, place, [(part, next(corrected)) for part in parts]) for place, parts in found]
 
 
@@ -78,27 +95,18 @@ def verdict_on(part: Part, p: float | None) -> str:
     effect = part.effect
     if part.exact:
         return SUPPORTED if effect.mean == 0 else CONTRADICTED
-    if part.band is not None:
-        return _verdict_on_band(effect, part.band)
     if p is None or p >= ALPHA:
         return UNDECIDED
+    if part.band is not None:
+        return SUPPORTED if abs(effect.mean) < part.band else CONTRADICTED
     return SUPPORTED if effect.mean > 0 or part.two_sided else CONTRADICTED
-
-
-def _verdict_on_band(effect: Effect, band: float) -> str:
-    """Equivalence: the whole interval inside the band is for the claim, wholly outside is against it."""
-    if effect.low is None or effect.high is None:
-        return UNDECIDED
-    if -band < effect.low and effect.high < band:
-        return SUPPORTED
-    return CONTRADICTED if effect.low > band or effect.high < -band else UNDECIDED
 
 
 def effect_text(part: Part) -> str:
     """The effect and its interval for people: differences as they are, ratios as "times".
 
     >>> effect_text(Part("x", Effect(math.log(3.0), math.log(2.0), math.log(4.5), 0.01, 5), scale="ratio"))
-    '3.0 times [2.0, 4.5]'
+    '3.00 times [2.00, 4.50]'
     """
     if part.exact:
         return f"{part.effect.mean:,.0f} of {part.effect.n:,} rounds disagree"
@@ -112,5 +120,5 @@ def effect_text(part: Part) -> str:
 def _short(value: float, sign: str = "") -> str:
     if not math.isfinite(value):
         return str(value)
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 1 else 3
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
     return f"{value:{sign},.{digits}f}"

@@ -10,13 +10,13 @@ from typing import Any
 
 from fairexp.charts.extra import vl_convert
 from fairexp.charts.figures import Spec
-from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER
-from fairexp.experiments.findings import CONTRADICTED, SUPPORTED, UNDECIDED, Claim, Finding, effect_text
+from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER, display_name
+from fairexp.experiments.findings import Finding
 from fairexp.experiments.results import Results
-from fairexp.experiments.summaries import Comparison, Table, choices_table, failures_table, groups_table, place_text
+from fairexp.experiments.summaries import Comparison, Table, choices_table, failures_table, groups_table
+from fairexp.experiments.verdicts import claims_section
 from fairexp.experiments.writing import SHOWN, setting_rows, verdict_counts
 
-MARKS = {SUPPORTED: "✓", CONTRADICTED: "✗", UNDECIDED: "?"}
 DARK = {colours["light"]: colours["dark"] for colours in (FAIR_COLOURS, INK, MUTED, GRID, PAPER, BAND)}
 """The dark colour for each light one."""
 
@@ -29,7 +29,8 @@ def page_html(
     body = [
         _lead(results, findings),
         _navigation(results),
-        _claims(results, findings),
+        claims_section(results, findings),
+        _reading(comparisons),
         *(_setting(results, setting, comparisons, specs) for setting in results.settings),
         _further(results, specs),
         _appendix(results),
@@ -68,6 +69,11 @@ def _lead(results: Results, findings: Sequence[Finding]) -> str:
         warnings.append(
             f"Incomplete: {len(results.missing)} runs were not played and {len(results.failures)} failed; see the end."
         )
+    without = results.overview.get("without_choice", [])
+    if without:
+        warnings.append("No parameters could be chosen, so that nothing was played: " + ", ".join(without) + ".")
+    if len(results.versions) > 1:
+        warnings.append("Records of several versions of fairexp: " + ", ".join(sorted(results.versions)) + ".")
     return lead + (f'<div class="warn">{_paragraphs(warnings)}</div>' if warnings else "")
 
 
@@ -80,88 +86,28 @@ def _navigation(results: Results) -> str:
     return f"<nav>{ends[0]} {' '.join(links)} {ends[1]}</nav>"
 
 
-def _claims(results: Results, findings: Sequence[Finding]) -> str:
-    """A matrix of verdicts to grasp at once, then every judgement with its effect."""
-    settings = [one for one in findings if one.claim.where == "setting"]
-    groupings = [one for one in findings if one.claim.where != "setting"]
-    parts = [
-        '<h2 id="claims">Claims</h2>',
-        '<p class="note">✓ supported, ✗ contradicted, ? undecided: at 5%, two-sided, over (seed, fold) pairs, p-values '
-        "corrected after Holm for all tests of a claim. Intervals are 95% each. Columns marked ° are synthetic.</p>",
-        _matrix(results, settings),
-        _matrix(results, groupings),
-        "<details><summary>Every judgement with its effect</summary>",
-        _detail_table(results, findings),
-        "</details>",
+def _reading(comparisons: Sequence[Comparison]) -> str:
+    """What holds for the charts and tables of every setting."""
+    base = display_name(comparisons[0].reference) if comparisons else "the first ranker"
+    lines = [
+        "Bands in the charts are the 95% intervals of the means, those of unfairness taken on the logarithmic "
+        "scale. Online NDCG in the tables is discounted and summed over rounds, as in the paper. Unfairness is "
+        "the exposure gap between the groups; qualified is the part of the rounds in which some ranking kept the "
+        "tolerance; added regret counts certain orders reversed for fairness, per round.",
+        f"* differs from {base}: paired t-test, p < .05 after Holm for all comparisons of the report (** .01, *** "
+        ".001). Folds differ in difficulty for all rankers alike, so that differences between rankers are surer "
+        "than their own intervals suggest.",
     ]
-    return "\n".join(parts)
-
-
-def _matrix(results: Results, findings: Sequence[Finding]) -> str:
-    if not findings:
-        return ""
-    places = list(dict.fromkeys(one.place for one in findings))
-    claims: dict[str, Claim] = {one.claim.id: one.claim for one in findings}
-    by_place = {(one.claim.id, one.place): one for one in findings}
-    synthetic = {row["data"] for row in results.overview["folds"] if row["synthetic"]}
-    heads = "".join(
-        f"<th>{escape(_short(place))}{'°' if _data_of(place) in synthetic else ''}</th>" for place in places
-    )
-    rows = []
-    for claim in claims.values():
-        cells = []
-        for place in places:
-            one = by_place.get((claim.id, place))
-            if one is None:
-                cells.append("<td></td>")
-                continue
-            told = escape(
-                f"{place_text(results, place)}: {one.verdict}; {one.part.name}: {effect_text(one.part)}", True
-            )
-            cells.append(f'<td class="{one.verdict}" title="{told}">{MARKS[one.verdict]}</td>')
-        rows.append(f'<tr><th scope="row">{escape(claim.statement)}</th>{"".join(cells)}</tr>')
-    head = f"<thead><tr><th>finding of the paper</th>{heads}</tr></thead>"
-    return f'<div class="scroll"><table class="matrix">{head}<tbody>{"".join(rows)}</tbody></table></div>'
-
-
-def _detail_table(results: Results, findings: Sequence[Finding]) -> str:
-    headings = (
-        "finding of the paper",
-        "where",
-        "verdict",
-        "effect and 95% interval",
-        "of",
-        "decided by",
-        "p (Holm)",
-        "n",
-    )
-    rows = []
-    for one in findings:
-        p = "-" if one.p is None else f"{one.p:.2g}"
-        cells = [
-            place_text(results, one.place),
-            one.verdict,
-            effect_text(one.part),
-            one.claim.measure,
-            one.part.name,
-            p,
-        ]
-        texts = "".join(f"<td>{escape(cell)}</td>" for cell in [*cells, f"{one.part.effect.n:,}"])
-        rows.append(f'<tr class="{one.verdict}"><td class="text">{escape(one.claim.statement)}</td>{texts}</tr>')
-    head = "".join(f"<th>{heading}</th>" for heading in headings)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f'<h2 id="reading">Settings</h2><div class="note">{_paragraphs(lines)}</div>'
 
 
 def _setting(results: Results, setting: str, comparisons: Sequence[Comparison], charts: Mapping[str, Any]) -> str:
     figures = [name for name in charts if name.startswith(f"{anchor(setting)}-panel-")]
-    headings = ["ranker", *(heading.lower() for _, heading, _ in SHOWN)]
-    pairs = len({run.pair for run in results.main if run.setting == setting})
-    base = comparisons[0].reference if comparisons else "-"
-    note = (
-        f"Means over {pairs} (seed, fold) pair{'s' if pairs != 1 else ''} with 95% intervals; bands in the charts "
-        f"are the same. * differs from {base}: paired t-test, p < .05 after Holm over the whole report (** .01, "
-        "*** .001)."
-    )
+    headings = ["ranker", *(heading[0].lower() + heading[1:] for _, heading, _ in SHOWN)]
+    pairs = {run.pair for run in results.main if run.setting == setting}
+    n_folds, n_seeds = (len({pair[i] for pair in pairs}) for i in (1, 0))
+    over = f"{n_folds} folds, each the mean of its seeds" if n_folds > 1 else f"{n_seeds} seeds of the one fold"
+    note = f"Means of {len(pairs)} run{'s' if len(pairs) != 1 else ''} with 95% intervals over {over}."
     table = table_html(headings, setting_rows(results, setting, comparisons))
     return (
         f'<h2 id="{anchor(setting)}">{escape(results.title(setting))}</h2>{_figures(figures)}{table}'
@@ -248,14 +194,6 @@ def _figures(names: Sequence[str]) -> str:
 
 def _paragraphs(lines: Iterable[str]) -> str:
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
-
-
-def _short(place: str) -> str:
-    return place.replace("|", " / ") if "|" in place else place
-
-
-def _data_of(place: str) -> str:
-    return place.split("|")[0] if "|" in place else place.rpartition("/")[0]
 
 
 def _in_script(text: str) -> str:

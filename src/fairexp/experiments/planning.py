@@ -14,6 +14,8 @@ Folds = Mapping[tuple[str, int], Prepared]
 Place = tuple[str, str, int, str]
 """Data, user, fold, ranker: where parameters are chosen once."""
 Chosen = Mapping[Place, Parameters]
+TUNING, FINAL = "choosing parameters", "final runs"
+"""The two stages."""
 
 
 def places(experiment: Experiment) -> list[Place]:
@@ -28,14 +30,17 @@ def places(experiment: Experiment) -> list[Place]:
 
 
 def tuning_runs(experiment: Experiment, folds: Folds) -> list[Run]:
-    """The grid of every ranker that has a choice, with the first few seeds."""
-    seeds = experiment.seed_list[: experiment.tuning.seeds]
+    """The grid of every ranker that has a choice, with seeds of their own.
+
+    Were a choice made by runs that count later, the luck that it was made by would count too, and most for the ranker
+    with the largest grid.
+    """
     return [
-        make_run(experiment, folds, place, parameters, seed, rounds=experiment.tuning.rounds)
+        make_run(experiment, folds, place, parameters, seed, tuning=True)
         for place in places(experiment)
         if len(choices := experiment.rankers[place[3]].choices()) > 1
         for parameters in choices
-        for seed in seeds
+        for seed in range(experiment.tuning.seeds)
     ]
 
 
@@ -68,28 +73,29 @@ def make_run(
     parameters: Mapping[str, Any],
     seed: int,
     *,
-    rounds: int | None = None,
+    tuning: bool = False,
 ) -> Run:
-    """The run at one place with these parameters; `rounds` differing from the experiment's only for choosing."""
+    """The run at one place with these parameters; for `tuning`, random numbers and rounds are those of choosing."""
     data, user, fold, ranker = place
     prepared = folds[data, fold]
-    whole = experiment.data[data].rounds or experiment.rounds
+    rounds = experiment.data[data].rounds or experiment.rounds
+    if tuning:
+        rounds = min(experiment.tuning.rounds or rounds, rounds)
     settings = Settings(
         ranker=experiment.rankers[ranker].ranker,
         parameters=dict(parameters),
         data=prepared.settings,
         user=user,
         stop_after=experiment.stop_after,
-        rounds=min(rounds or whole, whole),
-        seed=paired_seed(seed, fold),
+        rounds=rounds,
+        seed=paired_seed(seed, fold, tuning=tuning),
         length=experiment.length,
         exposure=prepared.exposure[user],
         shares=prepared.shares,
         n_points=experiment.n_points,
         validate=experiment.needs_validation,
     )
-    shorter = settings.rounds if settings.rounds < whole else None
-    return Run(data, user_name(user), fold, ranker, dict(parameters), seed, settings, prepared.fingerprint, shorter)
+    return Run(data, user_name(user), fold, ranker, dict(parameters), seed, settings, prepared.fingerprint, tuning)
 
 
 def choose(experiment: Experiment, runs: Sequence[Run], scores: Mapping[str, float | None]) -> dict[Place, Parameters]:

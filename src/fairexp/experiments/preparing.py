@@ -47,6 +47,8 @@ def prepare(
     experiment: Experiment, store: Store | None = None, *, tell: Callable[[str], None] = lambda line: None
 ) -> dict[tuple[str, int], Prepared]:
     """Load every fold of every data set, check it, and estimate exposure; estimates in `store` are used again."""
+    for user in set(experiment.users) - set(PRESET_NAMES):
+        load_user(user, stop_after=experiment.stop_after)  # refuse a name or a file that is none, first of all
     prepared = {}
     for label, spec in experiment.data.items():
         for fold in spec.fold_list:

@@ -9,14 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.conducting import FINAL
+from fairexp.experiments.planning import FINAL
 from fairexp.experiments.records import Records
 from fairexp.experiments.spec import Experiment
+from fairexp.experiments.statistics import Pair
 from fairexp.experiments.store import Json
 from fairexp.simulation.registry import DEFAULTS, FAIR
-
-Pair = tuple[int, int]
-"""Seed and fold: what rankers are compared within."""
 
 MEASURES = (
     "online_ndcg",
@@ -70,7 +68,8 @@ class Results:
     sweep: list[tuple[float, Played]]
     missing: list[str]
     failures: list[Json]
-    validation: dict[str, float] = field(default_factory=dict)
+    versions: set[str] = field(default_factory=set)
+    """The versions of fairexp that the records were made with."""
 
     @cached_property
     def settings(self) -> list[str]:
@@ -134,6 +133,7 @@ def read_results(records: Records) -> Results:
     experiment = Experiment.model_validate(overview["experiment"])
     chosen = {_place(row): row["parameters"] for row in overview["chosen"]}
     main, sweep, missing, failures = [], [], [], []
+    versions = set()
     for row in overview["runs"]:
         if row["stage"] != FINAL:
             continue
@@ -143,6 +143,7 @@ def read_results(records: Records) -> Results:
             missing.append(row["key"]) if failure is None else failures.append(failure)
             continue
         played = _played(row, record)
+        versions.add(record["version"])
         if row["parameters"] == chosen.get(_place(row)):
             main.append(played)
         if _is_swept(experiment, row):
@@ -151,7 +152,7 @@ def read_results(records: Records) -> Results:
     failures += [found for row in overview["runs"] if row["stage"] != FINAL and (found := records.failure(row["key"]))]
     if not main:
         raise ArgumentError("records", f"{records.store.place} without a finished run", "at least one", "Resume it.")
-    return Results(experiment, overview, main, sweep, missing, failures)
+    return Results(experiment, overview, main, sweep, missing, failures, versions)
 
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -18,6 +18,8 @@ from fairexp.simulation.settings import Settings
 from fairexp.users.dependent import PRESET_NAMES
 
 DEFAULTS = "defaults"
+TUNING_STREAM = 7_002
+"""Sets runs that parameters are chosen by apart from those that count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class Run:
     seed: int
     settings: Settings
     fingerprint: str
-    tuning_rounds: int | None = None
+    tuning: bool = False
 
     @property
     def setting(self) -> str:
@@ -46,7 +48,7 @@ class Run:
     @property
     def id(self) -> str:
         """A readable path, e.g. "mslr-pagerank/perfect/fold-1/pdgd/learning_rate=0.1/seed-0"."""
-        tuning = "" if self.tuning_rounds is None else f"/tuning-{self.tuning_rounds}"
+        tuning = "/tuning" if self.tuning else ""
         parameters = parameters_text(self.parameters)
         return f"{self.setting}/fold-{self.fold}/{self.ranker}/{parameters}{tuning}/seed-{self.seed}"
 
@@ -93,12 +95,14 @@ def _value_text(value: Any) -> str:
     return str(value)
 
 
-def paired_seed(seed: int, fold: int) -> int:
+def paired_seed(seed: int, fold: int, *, tuning: bool = False) -> int:
     """The root seed of every ranker's run with this seed and fold: all meet the same queries and users' coins.
 
-    Folds get streams of their own, so that (seed, fold) pairs are not tied to each other by chance numbers.
+    Folds get streams of their own, so that (seed, fold) pairs are not tied to each other by chance numbers, and so
+    do runs that parameters are chosen by.
     """
-    return int(np.random.SeedSequence([seed, fold]).generate_state(1)[0])
+    entropy = [seed, fold, TUNING_STREAM] if tuning else [seed, fold]
+    return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
 
 def _defaults(ranker: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Sweep(_Strict):
 
 
 class Tuning(_Strict):
-    """What parameters are chosen by: validation NDCG over the first `seeds` seeds, after `rounds` (None: all)."""
+    """What parameters are chosen by: validation NDCG after `rounds` (None: all), over `seeds` seeds kept for that."""
 
     seeds: Count = 1
     rounds: Count | None = None

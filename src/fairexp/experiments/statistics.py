@@ -1,38 +1,64 @@
-"""Intervals and paired tests over (seed, fold) pairs, by Student's t, and Holm's correction for many tests at once."""
+"""Intervals and paired tests over folds and seeds, by Student's t, and Holm's correction for many tests at once.
+
+Runs of one fold share their queries, so that they are not independent draws: with several folds the unit is the fold,
+and its value the mean over its seeds. With one fold the unit is the seed, and what is said holds for that data alone.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 LEVEL = 0.95
+Pair = tuple[int, int]
+"""Seed and fold: what rankers are compared within."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A mean with its confidence interval and the two-sided p-value of its being 0; no interval from one value."""
+    """A mean with its confidence interval and the two-sided p-value of its being 0; no interval from one unit.
+
+    `n` values were averaged within `units` independent ones; `error` is the standard error of the mean.
+    """
 
     mean: float
     low: float | None
     high: float | None
     p: float | None
     n: int
+    units: int = 1
+    error: float | None = None
 
     def exp(self) -> Effect:
         """The same for ratios, where this is of their logarithms."""
-        return Effect(math.exp(self.mean), _exp(self.low), _exp(self.high), self.p, self.n)
+        return Effect(_exp(self.mean) or 0.0, _exp(self.low), _exp(self.high), self.p, self.n, self.units)
+
+    def reversed(self) -> Effect:
+        """The same for the difference taken the other way round."""
+        low, high = (None if end is None else -end for end in (self.high, self.low))
+        return Effect(-self.mean, low, high, self.p, self.n, self.units, self.error)
+
+    def p_at(self, value: float) -> float | None:
+        """The two-sided p-value of a true mean of `value`."""
+        if self.error is None:
+            return None
+        if self.error == 0.0:
+            # Equal values say nothing of a spread; as many heads in a row are what chance must be asked about.
+            return 1.0 if self.mean == value else 2.0 ** (1 - self.units)
+        from scipy.special import stdtr
+
+        return 2.0 * float(stdtr(self.units - 1, -abs(self.mean - value) / self.error))
 
 
 def effect(values: Iterable[float], *, level: float = LEVEL) -> Effect:
-    """The mean of `values`, its interval at `level`, and the p-value of a true mean of 0 (values all equal: sign test).
+    """The mean of independent `values`, its interval at `level`, and the p-value of 0 (values all equal: sign test).
 
     >>> one = effect([1.0, 2.0, 3.0])
     >>> one.mean, round(one.low, 3), round(one.high, 3), round(one.p, 4)
     (2.0, -0.484, 4.484, 0.0742)
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtrit
 
     found = list(values)
     n = len(found)
@@ -42,26 +68,44 @@ def effect(values: Iterable[float], *, level: float = LEVEL) -> Effect:
     if n == 1:
         return Effect(mean, None, None, None, 1)
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1) / n)
-    if error == 0.0:
-        # Equal values say nothing of a spread; as many heads in a row are what chance must be asked about.
-        return Effect(mean, mean, mean, 1.0 if mean == 0.0 else 2.0 ** (1 - n), n)
+    if error <= 1e-13 * abs(mean):  # equal but for rounding
+        error = 0.0
     half = float(stdtrit(n - 1, (1 + level) / 2)) * error
-    return Effect(mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)), n)
+    bare = Effect(mean, mean - half, mean + half, None, n, n, error)
+    return Effect(mean, bare.low, bare.high, bare.p_at(0.0), n, n, error)
 
 
-def paired_difference(first: Mapping[Any, float], second: Mapping[Any, float]) -> Effect | None:
+def effect_over(values: Mapping[Pair, float]) -> Effect:
+    """The mean of values by (seed, fold), with folds as the units where there are several, else seeds.
+
+    >>> two_folds = effect_over({(0, 1): 1.0, (1, 1): 3.0, (0, 2): 5.0, (1, 2): 7.0})
+    >>> two_folds.mean, two_folds.n, two_folds.units, two_folds == effect([2.0, 6.0])
+    (4.0, 4, 2, False)
+    """
+    folds: dict[int, list[float]] = {}
+    for (_, fold), value in values.items():
+        folds.setdefault(fold, []).append(value)
+    if len(folds) < 2:
+        return effect(values.values())
+    over = effect(math.fsum(found) / len(found) for found in folds.values())
+    return Effect(over.mean, over.low, over.high, over.p, len(values), over.units, over.error)
+
+
+def paired_difference(first: Mapping[Pair, float], second: Mapping[Pair, float]) -> Effect | None:
     """How much `first` exceeds `second`, pair by pair; None without a pair that both have.
 
-    >>> paired_difference({1: 5.0, 2: 7.0, 3: 1.0}, {1: 4.0, 2: 5.0}).mean
+    >>> paired_difference({(0, 1): 5.0, (1, 1): 7.0, (2, 1): 1.0}, {(0, 1): 4.0, (1, 1): 5.0}).mean
     1.5
     """
-    return _over_pairs([first[pair] - second[pair] for pair in first if pair in second])
+    return _over_pairs({pair: first[pair] - second[pair] for pair in first if pair in second})
 
 
-def paired_log_ratio(first: Mapping[Any, float], second: Mapping[Any, float], *, floor: float = 1e-9) -> Effect | None:
+def paired_log_ratio(
+    first: Mapping[Pair, float], second: Mapping[Pair, float], *, floor: float = 1e-9
+) -> Effect | None:
     """The logarithm of first / second, pair by pair; values below `floor` count as that much."""
-    logs = [math.log(max(first[pair], floor) / max(second[pair], floor)) for pair in first if pair in second]
-    return _over_pairs(logs)
+    both = [pair for pair in first if pair in second]
+    return _over_pairs({pair: math.log(max(first[pair], floor) / max(second[pair], floor)) for pair in both})
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -79,23 +123,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return corrected
 
 
-def kendall(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's tau-a: concordant less discordant pairs, over all pairs.
-
-    >>> kendall([1, 2, 3], [10, 30, 20])
-    0.3333333333333333
-    """
-    n = len(first)
-    signs = [_sign(first[i] - first[j]) * _sign(second[i] - second[j]) for i in range(n) for j in range(i)]
-    return sum(signs) / len(signs)
-
-
-def _over_pairs(values: Sequence[float]) -> Effect | None:
-    return effect(values) if values else None
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
+def _over_pairs(values: Mapping[Pair, float]) -> Effect | None:
+    return effect_over(values) if values else None
 
 
 def _exp(value: float | None) -> float | None:

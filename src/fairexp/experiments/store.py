@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from fairexp.errors import ArgumentError, MissingExtraError
 
 Json = dict[str, Any]
+_DRAFT = ".part"
 
 
 class Store(Protocol):
@@ -67,7 +68,7 @@ class FolderStore:
     def write(self, name: str, text: str) -> None:
         target = self.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{secrets.token_hex(6)}.part")
+        draft = target.with_name(f".{secrets.token_hex(6)}{_DRAFT}")
         try:
             with draft.open("w", encoding="utf-8") as file:
                 file.write(text)
@@ -85,7 +86,7 @@ class FolderStore:
 
     def names(self, folder: str) -> set[str]:
         top = self.folder / folder
-        found = (path for path in top.rglob("*") if path.is_file() and not path.name.endswith(".part"))
+        found = (path for path in top.rglob("*") if path.is_file() and not path.name.endswith(_DRAFT))
         return {path.relative_to(top).as_posix() for path in found}
 
     def delete(self, name: str) -> None:
@@ -93,7 +94,7 @@ class FolderStore:
 
 
 class RemoteStore:
-    """Records at a URL. Object stores show a file only when it is whole; elsewhere one cut short reads as absent."""
+    """Records at a URL: each is written beside its place and moved there, so that a kill leaves a draft at most."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -113,8 +114,11 @@ class RemoteStore:
 
     def write(self, name: str, text: str) -> None:
         path = self._path(name)
-        self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
-        self._files.pipe_file(path, text.encode("utf-8"))
+        folder, _, _ = path.rpartition("/")
+        self._files.makedirs(folder, exist_ok=True)
+        draft = f"{folder}/.{secrets.token_hex(6)}{_DRAFT}"
+        self._files.pipe_file(draft, text.encode("utf-8"))
+        self._files.mv(draft, path)
 
     def read(self, name: str) -> str | None:
         try:
@@ -126,7 +130,8 @@ class RemoteStore:
     def names(self, folder: str) -> set[str]:
         self._files.invalidate_cache()
         top = self._path(folder).lstrip("/")
-        return {path.lstrip("/").removeprefix(top).lstrip("/") for path in self._files.find(self._path(folder))}
+        found = (path for path in self._files.find(self._path(folder)) if not path.endswith(_DRAFT))
+        return {path.lstrip("/").removeprefix(top).lstrip("/") for path in found}
 
     def delete(self, name: str) -> None:
         if self._files.exists(self._path(name)):

@@ -8,7 +8,7 @@ from fairexp.experiments.evidence import added_regret
 from fairexp.experiments.findings import Finding, effect_text
 from fairexp.experiments.results import MEASURES, Results
 from fairexp.experiments.runs import parameters_text
-from fairexp.experiments.statistics import Effect, effect, holm, paired_difference, paired_log_ratio
+from fairexp.experiments.statistics import Effect, effect_over, holm, paired_difference, paired_log_ratio
 
 COMPARED = ("online_ndcg", "offline_ndcg", "mean_heldout_ndcg", "mean_unfairness")
 RATIOS = ("mean_unfairness",)
@@ -93,8 +93,8 @@ def summary_table(results: Results) -> Table:
             cells: list[Cell] = []
             n = 0
             for measure in MEASURES:
-                values = results.values(setting, ranker, measure).values()
-                found = effect(values) if values else None
+                values = results.values(setting, ranker, measure)
+                found = effect_over(values) if values else None
                 n = max(n, len(values))
                 cells += [None] * 3 if found is None else [found.mean, found.low, found.high]
             if n:
@@ -109,10 +109,10 @@ def comparisons_table(results: Results, comparisons: list[Comparison]) -> Table:
         ratio = one.measure in RATIOS
         shown = one.effect.exp() if ratio else one.effect
         kind = "ratio" if ratio else "difference"
-        numbers = (shown.mean, shown.low, shown.high, shown.p, one.p, shown.n)
+        numbers = (shown.mean, shown.low, shown.high, shown.p, one.p, shown.n, shown.units)
         rows.append([*_setting_cells(results, one.setting), one.measure, one.other, one.reference, kind, *numbers])
     headings = ["data", "user", "source", "measure", "ranker", "compared_with", "kind"]
-    return Table("comparisons", [*headings, "effect", "low", "high", "p", "p_holm", "pairs"], rows)
+    return Table("comparisons", [*headings, "effect", "low", "high", "p", "p_holm", "pairs", "units"], rows)
 
 
 def claims_table(results: Results, findings: list[Finding]) -> Table:
@@ -120,10 +120,19 @@ def claims_table(results: Results, findings: list[Finding]) -> Table:
     for one in findings:
         shown = one.part.effect.exp() if one.part.scale == "ratio" else one.part.effect
         claim = (one.claim.id, one.claim.statement, place_text(results, one.place), one.verdict, one.claim.measure)
-        numbers = (shown.mean, shown.low, shown.high, one.p, shown.n, effect_text(one.part))
+        numbers = (
+            shown.mean,
+            shown.low,
+            shown.high,
+            one.p,
+            shown.n,
+            shown.units,
+            effect_text(one.part),
+            one.claim.rule,
+        )
         rows.append([*claim, one.part.name, one.part.scale, *numbers])
     headings = ["claim", "statement", "place", "verdict", "measure", "decided_by", "scale"]
-    return Table("claims", [*headings, "effect", "low", "high", "p_holm", "n", "text"], rows)
+    return Table("claims", [*headings, "effect", "low", "high", "p_holm", "n", "units", "text", "rule"], rows)
 
 
 def sweep_table(results: Results) -> Table:
@@ -132,8 +141,8 @@ def sweep_table(results: Results) -> Table:
         for value in results.sweep_values:
             cells: list[Cell] = []
             for measure in ("online_ndcg", "offline_ndcg", "mean_unfairness", "max_unfairness", "qualified_share"):
-                values = results.swept(setting, value, measure).values()
-                found = effect(values) if values else None
+                values = results.swept(setting, value, measure)
+                found = effect_over(values) if values else None
                 cells += [None] * 3 if found is None else [found.mean, found.low, found.high]
             if any(cell is not None for cell in cells):
                 rows.append([*_setting_cells(results, setting), value, *cells])
@@ -148,7 +157,7 @@ def violations_table(results: Results) -> Table:
     for setting in results.settings:
         runs = [run for run in results.main if run.setting == setting and run.ranker == results.fair]
         for tenth in range(10) if runs else []:
-            found = effect(added_regret(run, tenth / 10, (tenth + 1) / 10) for run in runs)
+            found = effect_over({run.pair: added_regret(run, tenth / 10, (tenth + 1) / 10) for run in runs})
             rows.append([*_setting_cells(results, setting), tenth + 1, found.mean, found.low, found.high, found.n])
     return Table("violations", ["data", "user", "source", "tenth", "added_regret", "low", "high", "pairs"], rows)
 

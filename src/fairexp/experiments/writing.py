@@ -10,7 +10,7 @@ from pathlib import Path
 from fairexp.charts.style import display_name
 from fairexp.experiments.findings import CONTRADICTED, SUPPORTED, Finding, effect_text
 from fairexp.experiments.results import Results
-from fairexp.experiments.statistics import Effect, effect
+from fairexp.experiments.statistics import Effect, effect_over
 from fairexp.experiments.summaries import Comparison, Table, place_text
 
 SHOWN = (
@@ -23,6 +23,17 @@ SHOWN = (
     ("milliseconds_per_round", "ms a round", 2),
 )
 """The measures of a setting's table: name, heading, digits."""
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "±": r"$\pm$",
+    "[": "{[}",  # an argument, were it the first thing after the end of a row
+}
 
 
 def write_csv(table: Table, folder: Path) -> Path:
@@ -43,8 +54,8 @@ def setting_rows(results: Results, setting: str, comparisons: Sequence[Compariso
     for ranker in results.rankers:
         cells = [display_name(ranker)]
         for measure, _, digits in SHOWN:
-            values = results.values(setting, ranker, measure).values()
-            text = number_text(effect(values), digits) if values else "-"
+            values = results.values(setting, ranker, measure)
+            text = number_text(effect_over(values), digits) if values else "-"
             cells.append(text + marks.get((ranker, measure), ""))
         rows.append(cells)
     return rows
@@ -57,7 +68,7 @@ def number_text(found: Effect, digits: int) -> str:
     '0.512 ± 0.012'
     """
     mean = f"{found.mean:,.{digits}f}"
-    return mean if found.high is None else f"{mean} ± {found.high - found.mean:,.{digits}f}"
+    return mean if found.high in (None, found.mean) else f"{mean} ± {found.high - found.mean:,.{digits}f}"
 
 
 def significance(p: float | None) -> str:
@@ -87,15 +98,26 @@ def write_latex(
         [one.claim.statement, place_text(results, one.place), one.verdict, effect_text(one.part)] for one in findings
     ]
     path = folder / "claims.tex"
-    path.write_text(tabular(["Claim", "Where", "Verdict", "Effect"], claims, comment="Claims"), encoding="utf-8")
+    columns = r"p{.38\linewidth}p{.27\linewidth}ll"
+    table = tabular(
+        ["Claim", "Where", "Verdict", "Effect"], claims, comment="Claims", kind="longtable", columns=columns
+    )
+    path.write_text(table, encoding="utf-8")
     return [*written, path]
 
 
-def tabular(headings: Sequence[str], rows: Sequence[Sequence[str]], *, comment: str) -> str:
-    r"""LaTeX for a table of text, with the booktabs rules.
+def tabular(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    comment: str,
+    kind: str = "tabular",
+    columns: str | None = None,
+) -> str:
+    r"""LaTeX for a table of text, with the booktabs rules; `kind` "longtable" goes on over pages.
 
     >>> print(tabular(["a", "b"], [["x_1", "5 ± 1**"]], comment="c"))
-    % c
+    % c; needs \usepackage{booktabs}
     \begin{tabular}{lr}
     \toprule
     a & b \\
@@ -106,14 +128,17 @@ def tabular(headings: Sequence[str], rows: Sequence[Sequence[str]], *, comment: 
     <BLANKLINE>
     """
     lines = [" & ".join(map(escaped, row)) + r" \\" for row in (headings, *rows)]
-    head = [f"% {comment}", rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}", r"\toprule", lines[0], r"\midrule"]
-    return "\n".join([*head, *lines[1:], r"\bottomrule", r"\end{tabular}", ""])
+    packages = "booktabs" if kind == "tabular" else f"booktabs,{kind}"
+    told = rf"% {' '.join(comment.split())}; needs \usepackage{{{packages}}}"
+    columns = columns or f"l{'r' * (len(headings) - 1)}"
+    repeated = [r"\endhead"] if kind == "longtable" else []
+    head = [told, rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *repeated]
+    return "\n".join([*head, *lines[1:], r"\bottomrule", rf"\end{{{kind}}}", ""])
 
 
 def escaped(text: str) -> str:
     """Text that LaTeX shows as it is."""
-    plain = "".join({"\\": r"\textbackslash{}"}.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
-    plain = plain.replace("±", r"$\pm$").replace("~", r"\textasciitilde{}")
+    plain = "".join(_SPECIAL.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
     return re.sub(r"\*+$", lambda stars: f"$^{{{stars[0]}}}$", plain)
 
 
