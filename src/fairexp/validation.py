@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -55,10 +57,9 @@ def as_shares(shares: ArrayLike) -> Floats:
     given = np.asarray(shares)
     if given.ndim != 1 or len(given) < 2 or given.dtype.kind not in "fiu":
         raise ArgumentError("shares", repr(shares), "at least two numbers, one per group")
-    numbers = given.astype(np.float64)
-    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+    if not all(0.0 < share < inf for share in given.tolist()):
         raise ArgumentError("shares", repr(shares), "finite numbers above 0", "A share of 0 would ban the group.")
-    return numbers
+    return given.astype(np.float64)
 
 
 def as_clicks(clicks: ArrayLike, length: int) -> Bools:

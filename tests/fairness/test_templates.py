@@ -113,33 +113,80 @@ def test_nothing_better_among_interleavings_for_any_relation_and_draw(scope, dat
     check_against(rankings, case, scope=scope)
 
 
-@pytest.mark.parametrize("ties", ["draw", "fairest"])
-@pytest.mark.parametrize(("n_groups", "length"), [(2, 10), (3, 7)])
-def test_the_tables_of_costs_ahead_change_nothing(monkeypatch, ties, n_groups, length):
-    """Lists long enough for tables to be used (forced by a plain walk of no nodes), against all interleavings."""
+def hard_round(rng, number, n_groups, length):
+    """Twelve documents, more groups or positions than brute force likes, every kind of relation and curve in turn."""
+    certain, order = RELATIONS[("blockwise", "intervals", "partial")[number % 3]](rng, 12)
+    return {
+        "order": order,
+        "groups": rng.integers(0, n_groups, size=12),
+        "certain_order": certain,
+        "exposure": CURVES[("reciprocal", "logarithmic", "flat")[number % 3]](length),
+        "spent": 2.0 * rng.random(n_groups),
+        "shares": rng.uniform(0.5, 2.0, n_groups),
+        "tolerance": (0.05, 0.3, 1.0, 0.6)[number % 4],
+    }
+
+
+def brute_forced(case):
+    rankings = all_interleavings(list(case["order"]), list(case["groups"]), len(case["exposure"]))
+    arguments = {key: case[key] for key in ("exposure", "spent", "shares", "tolerance")}
+    return brute_force(rankings, case["order"], case["groups"], case["certain_order"], **arguments)
+
+
+@pytest.fixture(params=["tables", "subsets"])
+def search(request, monkeypatch):
+    """Every search beyond the first, plain one, which is made to give up at once."""
     monkeypatch.setattr(templates, "PLAIN_NODES", 0)
+    monkeypatch.setattr(templates, "MANY", 2 if request.param == "subsets" else 99)
+    templates._bounds.cache_clear()
+    yield request.param
+    templates._bounds.cache_clear()
+
+
+@pytest.mark.parametrize("ties", ["draw", "fairest"])
+@pytest.mark.parametrize(("n_groups", "length"), [(2, 10), (3, 7), (4, 5), (5, 5)])
+def test_every_search_finds_the_best_of_all_interleavings(search, ties, n_groups, length):
     rng = np.random.default_rng(length)
     for number in range(25):
-        n = 12
-        certain, order = RELATIONS[("blockwise", "intervals", "partial")[number % 3]](rng, n)
-        case = {
-            "order": order,
-            "groups": rng.integers(0, n_groups, size=n),
-            "certain_order": certain,
-            "exposure": CURVES[("reciprocal", "logarithmic", "flat")[number % 3]](length),
-            "spent": 2.0 * rng.random(n_groups),
-            "shares": rng.uniform(0.5, 2.0, n_groups),
-            "tolerance": (0.05, 0.3, 1.0)[number % 3],
-        }
-        rankings = all_interleavings(list(order), list(case["groups"]), length)
-        arguments = {key: case[key] for key in ("exposure", "spent", "shares", "tolerance")}
-        qualified, regret, gap, best = brute_force(rankings, order, case["groups"], certain, **arguments)
-        answer = solve(case, ties=ties)
+        case = hard_round(rng, number, n_groups, length)
+        qualified, regret, gap, best = brute_forced(case)
+        answer = solve(case, ties=ties, effort=1_000_000)
         assert (answer.qualified, answer.added_regret, answer.exact) == (qualified, regret, True)
+        assert answer.regret_bound == regret
         assert tuple(answer.shown) in best
+        after = unfairness_after(answer.shown, case["groups"], case["exposure"], case["spent"], case["shares"])
         if ties == "fairest":
-            after = unfairness_after(answer.shown, case["groups"], case["exposure"], case["spent"], case["shares"])
             assert after == pytest.approx(gap, abs=2e-9)
+        else:
+            place = np.argsort(case["order"])
+            assert list(place[answer.shown]) == min(list(place[list(r)]) for r in best)
+        if not qualified:
+            assert answer.unfairness_bound == pytest.approx(after, abs=5e-9)
+
+
+@pytest.mark.parametrize("ties", ["draw", "fairest"])
+@pytest.mark.parametrize("effort", [1, 10, 40, 200])
+def test_an_unfinished_search_states_what_it_has_proven(search, effort, ties):
+    """Nothing as fair costs less than the bound, nothing is fairer than the other; `exact` is never claimed in vain."""
+    rng = np.random.default_rng(effort)
+    unfinished = 0
+    for number in range(60):
+        case = hard_round(rng, number, n_groups=2 + number % 4, length=(9, 7, 5, 5)[number % 4])
+        qualified, regret, gap, _ = brute_forced(case)
+        answer = solve(case, ties=ties, effort=effort)
+        after = unfairness_after(answer.shown, case["groups"], case["exposure"], case["spent"], case["shares"])
+        assert answer.qualified == (after <= case["tolerance"] + 1e-9)
+        assert not answer.qualified or qualified
+        if answer.qualified or after <= gap + 1e-9:
+            assert answer.regret_bound <= regret <= answer.added_regret
+        assert answer.unfairness_bound <= after + 1e-9
+        if not qualified or (ties == "fairest" and answer.added_regret == regret):
+            assert answer.unfairness_bound <= gap + 1e-9
+        if answer.exact:
+            assert (answer.qualified, answer.added_regret) == (qualified, regret)
+        unfinished += not answer.exact
+    assert effort > 1 or unfinished > 0
+    assert effort < 200 or unfinished < 60
 
 
 @pytest.mark.parametrize("curve", ["reciprocal", "logarithmic"])
@@ -159,6 +206,7 @@ def test_long_lists_stay_within_the_tolerance(curve, ties):
             shares=[1.2, 1.0],
             tolerance=0.1,
             ties=ties,
+            effort=100_000,
         )
         spent = best.exposure
         assert best.qualified

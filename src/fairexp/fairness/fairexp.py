@@ -11,11 +11,11 @@ from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger, shares_from
-from fairexp.fairness.templates import SCOPES, TIES, check_tolerance, find_template
+from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.types import Query, Ranking
-from fairexp.validation import check_choice
+from fairexp.validation import check_choice, check_count
 
 
 class FairExp(Ranker):
@@ -24,7 +24,8 @@ class FairExp(Ranker):
     `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
     `tolerance`, unless no ranking of that query's candidates allows it; such a round is not `qualified`, and shows
     the least unfair ranking. `beta` is how much exposure group 0 is owed for each unit of group 1; `shares` says the
-    same for any number of groups. `exposure` is the attention by position.
+    same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
+    `best_template`.
 
     >>> from fairexp import FairExp, PairRank, Query
     >>> ranker = FairExp(PairRank(n_features=2, length=3), tolerance=0.2, beta=1.0, seed=7)
@@ -49,6 +50,7 @@ class FairExp(Ranker):
         exposure: str | ArrayLike = "reciprocal",
         ties: str = "draw",
         scope: str = "full",
+        effort: int = EFFORT,
         seed: Seed = None,
     ) -> None:
         if not isinstance(host, Explorer):
@@ -66,6 +68,7 @@ class FairExp(Ranker):
         self.exposure = exposure_curve(exposure, self.length)
         self.ties = check_choice("ties", ties, TIES)
         self.scope = check_choice("scope", scope, SCOPES)
+        self.effort = check_count("effort", effort)
         self._warn_of_coarse_grid()
 
     def update(self, ranking: Ranking, clicks: ArrayLike, *, measured: ArrayLike | None = None) -> None:
@@ -92,7 +95,7 @@ class FairExp(Ranker):
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         assert query.groups is not None
         belief = self.host.believe(query, rng)
-        exposure = self.exposure[: query.n_candidates]
+        exposure = self.exposure[: min(self.length, query.n_candidates)]
         best = find_template(
             belief.draw,
             query.groups,
@@ -103,6 +106,7 @@ class FairExp(Ranker):
             tolerance=self.tolerance,
             displayed_only=self.scope == "displayed",
             fairest=self.ties == "fairest",
+            effort=self.effort,
         )
         return self._show(
             query,

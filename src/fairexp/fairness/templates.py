@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,15 +12,18 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import signed_gaps
+from fairexp.kernels.covers import list_subsets
+from fairexp.kernels.gaps import SLACK
 from fairexp.kernels.lattice import build_lattice, n_states
+from fairexp.kernels.queues import is_permutation
 from fairexp.kernels.reach import Bits, build_reach
-from fairexp.kernels.templates import SLACK, solve
-from fairexp.validation import as_groups, as_shares, check_choice
+from fairexp.kernels.templates import Bounds, Effort, solve, solve_easy
+from fairexp.validation import as_groups, as_shares, check_choice, check_count
 
 TIES = ("draw", "fairest")
 SCOPES = ("full", "displayed")
-MAX_NODES = 300_000
-"""Search effort per ranking; beyond it the best template so far is taken and `exact` is False."""
+EFFORT = 4_000
+"""Steps of the search per ranking, of about a third of a microsecond each; beyond them the best so far is taken."""
 
 PLAIN_NODES = 300
 """Effort without bounds, which settles the easy rounds; computing bounds is worth its while after that."""
@@ -30,8 +34,11 @@ MAX_STATES = 20_000
 MAX_REACH_WORDS = 500_000
 """Memory for sums of exposure, in 64-bit words."""
 
-N_CELLS = 16384
-"""Grid cells for the exposure of all positions in the tables of costs ahead; fewer where every group has a table."""
+MAX_CELLS = {2: 550_000, 3: 700_000}
+"""Memory for the tables of costs ahead, for two groups and for more, which sets how fine their grid is."""
+
+SHORT, MANY = 12, 4
+"""Lists of at most this many positions for at least so many groups are put together from subsets of positions."""
 
 EXHAUSTIVE_BITS = 16.0
 RESOLUTION = 0.05
@@ -46,7 +53,11 @@ class BestTemplate:
 
     `shown` (m,) document indices and `template` (m,) their groups, from the top position down; `added_regret`;
     `exposure` (G,) by group after the round; `unfairness` after it, signed for two groups and a (G, G) matrix for
-    more; `qualified`: whether the tolerance is met; `exact`: whether the search could prove that nothing is better.
+    more; `qualified`: whether the tolerance is met.
+
+    How good that is, proven by the search: no ranking that is as fair has less added regret than `regret_bound`, and,
+    where unfairness was to be the least (not qualified, or the fairest of equals), none has less of it (the largest
+    over pairs) than `unfairness_bound`. `exact`: whether both are reached, so that nothing is better.
     """
 
     shown: Ints
@@ -56,6 +67,8 @@ class BestTemplate:
     unfairness: float | Floats
     qualified: bool
     exact: bool
+    regret_bound: int
+    unfairness_bound: float
 
 
 def best_template(
@@ -69,6 +82,7 @@ def best_template(
     tolerance: float,
     scope: str = "full",
     ties: str = "draw",
+    effort: int = EFFORT,
     rng: np.random.Generator | None = None,
 ) -> BestTemplate:
     """The ranking that keeps every pair of groups within the tolerance at the least added regret.
@@ -85,6 +99,9 @@ def best_template(
     `ties`: "draw" takes the one closest to the draw from the top down; "fairest" the smallest unfairness after the
     round, then the draw, or chance where `rng` is given.
 
+    The search is exponential in the worst case; after `effort` steps the best ranking so far is returned, with what the
+    search has proven about better ones.
+
     >>> nothing_certain = np.zeros((4, 4), dtype=bool)
     >>> best = best_template([0, 1, 2, 3], [0, 0, 1, 1], nothing_certain, exposure=[1, 0.5, 0.5],
     ...                      spent=[0, 0], shares=[1, 1], tolerance=0.1)
@@ -98,7 +115,7 @@ def best_template(
     if relation.shape != (len(documents),) * 2 or relation.dtype != np.bool_:
         given = f"{relation.dtype} of shape {relation.shape}"
         raise ArgumentError("certain_order", given, f"booleans of shape ({len(documents)}, {len(documents)})")
-    if account.shape != owed.shape or not np.isfinite(account).all():
+    if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
         raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
     if belongs.max() >= len(owed):
         raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
@@ -115,6 +132,7 @@ def best_template(
         tolerance=float(tolerance),
         displayed_only=scope == "displayed",
         fairest=ties == "fairest",
+        effort=check_count("effort", effort),
         rng=rng,
     )
 
@@ -130,16 +148,25 @@ def find_template(
     tolerance: float,
     displayed_only: bool,
     fairest: bool,
+    effort: int,
     rng: np.random.Generator | None = None,
 ) -> BestTemplate:
     """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
     length, n_groups = len(exposure), len(shares)
-    states, child = _lattice(length, n_groups)
-    reach, width = _reach(exposure.tobytes())
+    curve = exposure.tobytes()
+    reach, width = _reach(curve)
+    if not fairest:
+        settled, shown, template, regret, after = solve_easy(
+            order, groups, *relation, exposure, spent, shares, tolerance, displayed_only, reach, width, PLAIN_NODES
+        )
+        if settled:
+            unfairness = signed_gaps(after, shares)
+            return BestTemplate(shown, template, regret, after, unfairness, True, True, regret, 0.0)
     keys = _NO_KEYS
     if fairest and rng is not None:
         keys = rng.permutation(n_groups * length).reshape(n_groups, length)
-    shown, template, regret, after, qualified, exact = solve(
+    resolution = _resolution(tolerance, exposure, n_groups)
+    shown, template, regret, after, gap, regret_bound, gap_bound = solve(
         order,
         groups,
         *relation,
@@ -152,31 +179,61 @@ def find_template(
         keys,
         reach,
         width,
-        states,
-        child,
-        N_CELLS if n_groups == 2 else N_CELLS // (16 * n_groups),
-        _resolution(tolerance, exposure, n_groups),
-        PLAIN_NODES,
-        MAX_NODES,
+        _bounds(curve, n_groups),
+        Effort(PLAIN_NODES if fairest else 0, PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
     )
+    qualified = gap <= tolerance + SLACK
+    sought = fairest or not qualified
     return BestTemplate(
         shown=shown,
         template=template,
-        added_regret=int(regret),
+        added_regret=regret,
         exposure=after,
         unfairness=signed_gaps(after, shares),
-        qualified=bool(qualified),
-        exact=bool(exact),
+        qualified=qualified,
+        exact=regret_bound >= regret and (not sought or gap_bound >= gap - resolution - SLACK),
+        regret_bound=min(regret_bound, regret),
+        unfairness_bound=max(gap_bound, 0.0),
     )
 
 
+def prepare_search(exposure: Floats, n_groups: int) -> None:
+    """Load all compiled code of the search, and what is kept by curve, so that no ranking has to wait for them."""
+    documents = np.arange(len(exposure))
+    relation = np.zeros((len(documents), len(documents)), dtype=np.bool_), documents
+    for fairest in (False, True):
+        find_template(
+            documents,
+            documents % n_groups,
+            relation,
+            exposure=exposure,
+            spent=np.zeros(n_groups),
+            shares=np.ones(n_groups),
+            tolerance=0.0,
+            displayed_only=False,
+            fairest=fairest,
+            effort=1,
+        )
+
+
 @lru_cache(maxsize=64)
-def _lattice(length: int, n_groups: int) -> tuple[Ints, Ints]:
-    """The states that the bound is kept for; none where they would be too many."""
-    if n_states(length, n_groups) > MAX_STATES:
-        return np.zeros((0, n_groups), dtype=np.int64), np.zeros((0, n_groups), dtype=np.int64)
-    states, child = build_lattice(length, n_groups)
-    return states, child
+def _bounds(exposure: bytes, n_groups: int) -> Bounds:
+    """Subsets of positions for short lists of many groups, or the lattice of counts; kept, because curves are few."""
+    curve = np.frombuffer(exposure)
+    length = len(curve)
+    if n_groups >= MANY and length <= SHORT:
+        return Bounds(list_subsets(curve), *_lattice(0, n_groups))
+    return Bounds(list_subsets(curve[:0]), *_lattice(length, n_groups))
+
+
+@lru_cache(maxsize=64)
+def _lattice(length: int, n_groups: int) -> tuple[Ints, Ints, Ints]:
+    """The states that bounds are kept for; none where they would be too many."""
+    if length == 0 or n_states(length, n_groups) > MAX_STATES:
+        none = np.zeros((0, n_groups), dtype=np.int64)
+        return none, np.zeros(0, dtype=np.int64), none
+    states, depth, child = build_lattice(length, n_groups)
+    return states, depth, child
 
 
 @lru_cache(maxsize=64)
@@ -207,10 +264,9 @@ def _as_curve(exposure: ArrayLike) -> Floats:
     curve = np.asarray(exposure)
     if curve.ndim != 1 or len(curve) == 0 or curve.dtype.kind not in "fiu":
         raise ArgumentError("exposure", repr(exposure), "one number per position")
-    numbers = np.ascontiguousarray(curve, dtype=np.float64)
-    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+    if not all(0.0 <= number < inf for number in curve.tolist()):
         raise ArgumentError("exposure", repr(exposure), "finite numbers of at least 0")
-    return numbers
+    return np.ascontiguousarray(curve, dtype=np.float64)
 
 
 def _as_order(order: ArrayLike) -> Ints:
@@ -218,6 +274,7 @@ def _as_order(order: ArrayLike) -> Ints:
     expected = "a permutation of 0..n-1: every document once, best first"
     if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
         raise ArgumentError("order", repr(order), expected)
-    if not np.array_equal(np.sort(given), np.arange(len(given))):
+    documents = np.ascontiguousarray(given, dtype=np.int64)
+    if not is_permutation(documents):
         raise ArgumentError("order", repr(order), expected)
-    return np.ascontiguousarray(given, dtype=np.int64)
+    return documents

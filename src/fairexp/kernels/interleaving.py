@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairexp.kernels.linear import duel_scores, top_documents
+from fairexp.kernels.linear import duel_scores, scale_to_unit, top_documents
 
 NOBODY, CURRENT, RIVAL = 0, -1, 1
 
@@ -78,10 +78,12 @@ def draft_duel(
     shown: NDArray[np.int64],
     team: NDArray[np.float64],
 ) -> None:
-    """`duel_scores` and `draft_by_score` in one: fills `scores` (n,) of the current ranker, `shown` and `team` (m,).
+    """A whole duel: fills `scores` (n,) of the current ranker, `shown` and `team` (m,); scales `direction` to length 1.
 
-    One call with arrays to fill: handing an array from compiled code to Python costs more than making it there.
+    One call with arrays to fill: handing an array from compiled code to Python costs more than making it there. A
+    direction of 0 makes the rival the current ranker, and nobody wins.
     """
+    scale_to_unit(direction)
     current_scores, rival_scores = duel_scores(features, weights, direction, step)
     scores[:] = current_scores
     shown[:], team[:] = draft_by_score(current_scores, rival_scores, uniforms, shown.shape[0])

@@ -4,22 +4,27 @@ A state is a vector of counts a (G,) with sum p <= k. States are numbered by the
 partial sums s_i = a_0 + ... + a_i the number is the sum of binomials C(s_i + i, i + 1), and adding a document to any
 group always gives a larger number. So one backward pass over the numbers fills a table.
 
-`fill_ahead` tables, for one group, the least cost V(s, q) of completing state s such that the group collects q more
-units of exposure, in grid units as in `reach`. Its minimum over the q that lead into the group's corridor bounds the
-cost of completing a walk from below; with two groups it is that cost, but for rounding to the grid.
+A table holds, for two groups, the least cost V(s, q, r) of completing state s such that one collects q and the other r
+more units of exposure, on a grid. Its minimum over the q and r that lead into the groups' corridors bounds the cost of
+completing a walk from below; with two or three groups it is that cost, but for rounding to the grid. Blocks hold only
+what can lead into the corridors from what the groups can have collected before; nothing else is ever asked for.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairexp.arrays import Floats, Ints
+from fairexp.arrays import Bools, Floats, Ints
 
 Costs = NDArray[np.int32]
 
 IMPOSSIBLE = 2**30
+ROUGH, FINEST = 256, 16384
+"""Cells for the exposure of all positions in the grid that tells how fine one can be, and in the finest."""
 
 
 @njit(cache=True)
@@ -32,8 +37,8 @@ def n_states(k: int, n_groups: int) -> int:
 
 
 @njit(cache=True)
-def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints]:
-    """States (S, G) in the order of their numbers, and `child[s, g]`, the number of s with one more of g (or -1)."""
+def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints, Ints]:
+    """States (S, G) in the order of their numbers, their sums (S,), and `child[s, g]`, s with one more of g (or -1)."""
     total = n_states(k, n_groups)
     binomial = np.zeros((n_groups, k + 2), dtype=np.int64)
     for s in range(k + 2):
@@ -43,12 +48,14 @@ def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints]:
             binomial[i, s] = binomial[i, s - 1] + binomial[i - 1, s]
     states = np.zeros((total, n_groups), dtype=np.int64)
     child = np.zeros((total, n_groups), dtype=np.int64)
+    depth = np.zeros(total, dtype=np.int64)
     a = np.zeros(n_groups, dtype=np.int64)
     for number in range(total):
         p = 0
         for g in range(n_groups):
             states[number, g] = a[g]
             p += a[g]
+        depth[number] = p
         for g in range(n_groups):
             code, s = 0, 0
             for i in range(n_groups):
@@ -64,38 +71,104 @@ def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints]:
         if i < n_groups:
             a[i] -= 1
         a[i - 1] += moving
-    return states, child
+    return states, depth, child
+
+
+class Tables(NamedTuple):
+    """V of T pairs of groups, one after the other in `cells`; T may be 0.
+
+    Table t is of groups `pair[t]` (the second may be -1, for none). The block of state s begins at `start[t, s]`, has
+    `shape[t, s]` cells and its first cell is `first[t, s]` of the grid, both with the second group before the first, as
+    in memory. Cells are `width` wide. `least[p]` and `most[p]` (k + 1,) bound how far rounding can move a sum over
+    positions p and below, which is `left[p]` cells for all of them.
+    """
+
+    cells: Costs
+    pair: Ints
+    start: Ints
+    shape: Ints
+    first: Ints
+    least: Floats
+    most: Floats
+    left: Ints
+    width: float
 
 
 @njit(cache=True)
-def pop_costs(states: Ints, size: Ints, cost: Ints) -> Ints:
-    """What popping each group costs in each state (S, G); -1 where the queue is empty."""
-    total, n_groups = states.shape
-    pops = np.zeros((total, n_groups), dtype=np.int64)
-    for s in range(total):
-        for g in range(n_groups):
-            i = states[s, g]
-            pops[s, g] = 0 if i < size[g] else -1
-            if i < size[g]:
-                for h in range(n_groups):
-                    pops[s, g] += cost[g, i, h, states[s, h]]
-    return pops
+def no_tables() -> Tables:
+    """Tables of no group."""
+    flat, deep = np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1, 2), dtype=np.int64)
+    no_number, none = np.zeros(1), np.zeros(1, dtype=np.int64)
+    return Tables(np.zeros(0, dtype=np.int32), flat, flat, deep, deep, no_number, no_number, none, 1.0)
 
 
 @njit(cache=True)
-def grid_of(P: Floats, n_cells: int) -> tuple[Ints, Ints, float]:
-    """Exposures (k,) in grid units, what is left of them from each position down (k + 1,), and the grid's width."""
+def gains_before(P: Floats) -> tuple[Floats, Floats]:
+    """The least and most (k + 1, k + 1) that a of the first p positions give together, at [p, a]."""
     k = P.shape[0]
-    total = 0.0
+    least = np.zeros((k + 1, k + 1))
+    most = np.zeros((k + 1, k + 1))
+    for p in range(1, k + 1):
+        least[p, p] = most[p, p] = most[p - 1, p - 1] + P[p - 1]
+        for a in range(1, p):
+            least[p, a] = min(least[p - 1, a], least[p - 1, a - 1] + P[p - 1])
+            most[p, a] = max(most[p - 1, a], most[p - 1, a - 1] + P[p - 1])
+    return least, most
+
+
+@njit(cache=True)
+def place_blocks(
+    states: Ints,
+    depth: Ints,
+    lower: Floats,
+    upper: Floats,
+    spent: Floats,
+    P: Floats,
+    gains: tuple[Floats, Floats],
+    n_cells: int,
+) -> tuple[Tables, Bools]:
+    """Empty tables with room for what each block must hold, and whether a state (S,) can end in all corridors."""
+    total, n_groups = states.shape
+    k = P.shape[0]
+    exposure = 0.0
     for p in range(k):
-        total += P[p]
-    width = max(total, 1e-300) / n_cells
-    units = np.zeros(k, dtype=np.int64)
-    left = np.zeros(k + 1, dtype=np.int64)
+        exposure += P[p]
+    width = max(exposure, 1e-300) / n_cells
+    least, most, left = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1, dtype=np.int64)
     for p in range(k - 1, -1, -1):
-        units[p] = int(P[p] / width + 0.5)
-        left[p] = left[p + 1] + units[p]
-    return units, left, width
+        units = int(P[p] / width + 0.5)
+        moved = units * width - P[p]
+        least[p], most[p] = least[p + 1] + min(moved, 0.0), most[p + 1] + max(moved, 0.0)
+        left[p] = left[p + 1] + units
+    n_tables = 1 if n_groups < 4 else (n_groups + 1) // 2
+    pair = np.full((n_tables, 2), -1, dtype=np.int64)
+    shape = np.ones((n_tables, total, 2), dtype=np.int64)
+    first = np.zeros((n_tables, total, 2), dtype=np.int64)
+    alive = np.ones(total, dtype=np.bool_)
+    for g in range(n_groups):
+        t, side = g // 2, 1 - g % 2
+        # Where all but one group end decides where the last does.
+        kept = n_groups > 3 or g < n_groups - 1
+        if kept:
+            pair[t, g % 2] = g
+        for s in range(total):
+            p = depth[s]
+            at_least = (lower[g] - spent[g] - gains[1][p, states[s, g]] + least[p]) / width
+            at_most = (upper[g] - spent[g] - gains[0][p, states[s, g]] + most[p]) / width
+            # One cell more on both sides: rounding in these very sums must not matter.
+            begin = int(max(at_least - 1.0, 0.0))
+            count = int(min(max(at_most + 1.0, -1.0), float(left[p]))) + 1 - begin
+            alive[s] = alive[s] and count > 0
+            if kept:
+                first[t, s, side], shape[t, s, side] = begin, count
+    start = np.zeros((n_tables, total + 1), dtype=np.int64)
+    end = 0
+    for t in range(n_tables):
+        for s in range(total):
+            start[t, s] = end
+            end += shape[t, s, 0] * shape[t, s, 1] if alive[s] else 0
+        start[t, total] = end
+    return Tables(np.zeros(0, dtype=np.int32), pair, start, shape, first, least, most, left, width), alive
 
 
 @njit(cache=True)
@@ -107,52 +180,135 @@ def relax(target: Costs, source: Costs, cost: int) -> None:
 
 
 @njit(cache=True)
-def row_starts(states: Ints, left: Ints) -> tuple[Ints, Ints]:
-    """Where each state's row of a table begins (S + 1,), and the depth (S,) of each state."""
-    total, n_groups = states.shape
-    start = np.zeros(total + 1, dtype=np.int64)
-    depth = np.zeros(total, dtype=np.int64)
-    for s in range(total):
-        for g in range(n_groups):
-            depth[s] += states[s, g]
-        start[s + 1] = start[s] + left[depth[s]] + 1
-    return start, depth
+def follow(tables: Tables, t: int, s: int, c: int, g: int, price: int, units: int) -> None:
+    """Let block s of table t know what going on to state c costs, where group g collects `units` on the way."""
+    rows, columns = tables.shape[t, s, 0], tables.shape[t, s, 1]
+    its_rows, its_columns = tables.shape[t, c, 0], tables.shape[t, c, 1]
+    down = tables.first[t, c, 0] - tables.first[t, s, 0] + (units if g == tables.pair[t, 1] else 0)
+    right = tables.first[t, c, 1] - tables.first[t, s, 1] + (units if g == tables.pair[t, 0] else 0)
+    at, source = max(right, 0), max(-right, 0)
+    count = min(columns - at, its_columns - source)
+    if count > 0:
+        for i in range(max(down, 0), min(rows, its_rows + down)):
+            to = tables.start[t, s] + i * columns + at
+            by = tables.start[t, c] + (i - down) * its_columns + source
+            relax(tables.cells[to : to + count], tables.cells[by : by + count], price)
 
 
 @njit(cache=True)
-def fill_ahead(table: Costs, start: Ints, depth: Ints, child: Ints, pops: Ints, units: Ints, group: int) -> None:
-    """Fill `table` (cells,) with V of one group."""
-    total, n_groups = child.shape
+def build_tables(
+    P: Floats,
+    spent: Floats,
+    size: Ints,
+    cost: Ints,
+    states: Ints,
+    depth: Ints,
+    child: Ints,
+    lower: Floats,
+    upper: Floats,
+    max_cells: int,
+) -> Tables:
+    """The tables for templates that end in the corridors, with as fine a grid as `max_cells` allow."""
+    total, n_groups = states.shape
+    gains = gains_before(P)
+    rough, _ = place_blocks(states, depth, lower, upper, spent, P, gains, ROUGH)
+    finer = max_cells / max(rough.start[-1, -1], 1)
+    n_cells = int(min(max(ROUGH * (finer if n_groups == 2 else np.sqrt(finer)), 1.0), float(FINEST)))
+    empty, alive = place_blocks(states, depth, lower, upper, spent, P, gains, n_cells)
+    cells = np.empty(empty.start[-1, -1], dtype=np.int32)
+    tables = Tables(
+        cells, empty.pair, empty.start, empty.shape, empty.first, empty.least, empty.most, empty.left, empty.width
+    )
+    n_tables = tables.pair.shape[0]
     for s in range(total - 1, -1, -1):
-        row = table[start[s] : start[s + 1]]
-        last = child[s, 0] < 0
-        for i in range(row.shape[0]):
-            row[i] = 0 if last else IMPOSSIBLE
-        if last:
+        if not alive[s]:
             continue
-        for g in range(n_groups):
-            if pops[s, g] >= 0:
-                shift = units[depth[s]] if g == group else 0
-                relax(row[shift:], table[start[child[s, g]] : start[child[s, g] + 1]], pops[s, g])
+        last = child[s, 0] < 0
+        for t in range(n_tables):
+            for i in range(tables.start[t, s], tables.start[t, s + 1]):
+                cells[i] = 0 if last else IMPOSSIBLE
+        for g in range(0 if last else n_groups):
+            if states[s, g] < size[g] and alive[child[s, g]]:
+                price = 0
+                for h in range(n_groups):
+                    price += cost[g, states[s, g], h, states[s, h]]
+                for t in range(n_tables):
+                    p = depth[s]
+                    follow(tables, t, s, child[s, g], g, price, tables.left[p] - tables.left[p + 1])
+    return tables
+
+
+@njit(cache=True)
+def third_allows(
+    tables: Tables, p: int, r: int, E: Floats, w: Floats, limit: float, low: int, high: int
+) -> tuple[int, int]:
+    """The q between `low` and `high` for which no pair of three groups exceeds `limit`, give or take rounding.
+
+    Groups have E (3,) so far; the second collects `r` units more, the first q, and the third what they leave.
+    """
+    width = tables.width
+    error = max(tables.most[p], -tables.least[p]) + 1e-6 * width
+    second = E[1] + r * width
+    both = E[0] + E[2] + (tables.left[p] - r) * width
+    # |E_0 - a E_1| <= x, |E_0 - b E_2| <= x and |E_1 - c E_2| <= x, solved for E_0.
+    a, b, c = w[0] / w[1], w[0] / w[2], w[1] / w[2]
+    least = max(
+        a * second - limit - (1.0 + a) * error,
+        (b * both - limit) / (1.0 + b) - error,
+        both - (second + limit + error) / c - error,
+    )
+    most = min(
+        a * second + limit + (1.0 + a) * error,
+        (b * both + limit) / (1.0 + b) + error,
+        both - (second - limit - error) / c + error,
+    )
+    first = max((least - E[0]) / width - 1e-6, float(low))
+    last = min((most - E[0]) / width + 1e-6, float(high))
+    return int(np.ceil(min(first, float(high + 1)))), int(np.floor(max(last, float(low - 1))))
 
 
 @njit(cache=True)
 def least_ahead(
-    table: Costs, start: Ints, s: int, rest: int, width: float, at_least: float, at_most: float, enough: int
+    tables: Tables,
+    t: int,
+    s: int,
+    p: int,
+    E: Floats,
+    w: Floats,
+    limit: float,
+    lower: Floats,
+    upper: Floats,
+    enough: int,
 ) -> int:
-    """The least V(s, q) over q in [at_least, at_most], give or take the rounding of `rest` positions.
+    """The least V in state s, where positions p and below are left, over what leads groups that have E (G,) home.
 
-    The search stops at the first value of at most `enough`.
+    Home is between `lower` (G,) and `upper` (G,) and within `limit` of each other, give or take rounding. It stops at
+    the first value of at most `enough`.
     """
-    error = 0.5 * rest * width
-    length = start[s + 1] - start[s]
-    first = int(min(max((at_least - error) / width, 0.0), float(length)))
-    last = int(min(max((at_most + error) / width + 1.0, -1.0), float(length - 1)))
+    width, columns = tables.width, tables.shape[t, s, 1]
     least = IMPOSSIBLE
-    for q in range(first, last + 1):
-        value = int(table[start[s] + q])
-        if value < least:
-            least = value
-            if least <= enough:
-                break
+    if tables.start[t, s] == tables.start[t, s + 1]:
+        return least
+    g, h = tables.pair[t, 0], tables.pair[t, 1]
+    less, more = tables.least[p] / width - 1e-6, tables.most[p] / width + 1e-6
+    left, top, column = float(tables.left[p]), tables.first[t, s, 0], tables.first[t, s, 1]
+    low = max(int(np.ceil(min(max((lower[g] - E[g]) / width + less, 0.0), left + 1.0))), column)
+    high = min(int(np.floor(min(max((upper[g] - E[g]) / width + more, -1.0), left))), column + columns - 1)
+    first, last = 0, 0
+    if h >= 0:
+        first = max(int(np.ceil(min(max((lower[h] - E[h]) / width + less, 0.0), left + 1.0))), top)
+        last = min(
+            int(np.floor(min(max((upper[h] - E[h]) / width + more, -1.0), left))), top + tables.shape[t, s, 0] - 1
+        )
+    for r in range(first, last + 1):
+        q_low, q_high = low, high
+        if w.shape[0] == 3:
+            q_low, q_high = third_allows(tables, p, r, E, w, limit, low, high)
+        row = tables.start[t, s] + (r - top) * columns - column
+        for q in range(q_low, q_high + 1):
+            value = int(tables.cells[row + q])
+            if value < least:
+                least = value
+                if least <= enough:
+                    return least
     return least

@@ -44,6 +44,20 @@ def duel_scores(
     return scores, rival_scores
 
 
+@njit(cache=True)
+def scale_to_unit(vector: NDArray[np.float64]) -> bool:
+    """Divide `vector` (d,) by its length; False, and nothing done, where that is 0."""
+    square = 0.0
+    for value in vector:
+        square += value * value
+    if square == 0.0:
+        return False
+    length = np.sqrt(square)
+    for j in range(vector.shape[0]):
+        vector[j] /= length
+    return True
+
+
 @njit(cache=True, fastmath=REGROUP)
 def bounded_scores(features: NDArray[np.float64], weights: NDArray[np.float64], max_norm: float) -> NDArray[np.float64]:
     """`features @ weights` (n,) with every row of `features` shortened to a length of at most `max_norm`."""

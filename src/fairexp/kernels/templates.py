@@ -1,327 +1,272 @@
-"""The cheapest fair interleaving of the groups' queues.
-
-Symbols: E exposure by group, w shares, P exposure by position, T = sum E after the round (the same for every
-template), W = sum w. Unfairness of a pair g < h is E_g - (w_g / w_h) E_h; a template's gap is the largest magnitude
-over pairs.
-
-Each group's documents wait in one queue in the order of the exploration draw. Walking a template pops, at each
-position, the queue of the group that it names. What a pop costs depends only on how many documents each group has
-shown so far, so costs come from a table, and the search is a depth-first walk over counts with two bounds:
-
-- If every pair is within x, then |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h). This is
-  the group's corridor; a walk is given up once nothing that a group can still collect ends in it (see `reach`).
-- Completing a walk inside the corridor must cost at least what `lattice` has tabled for the state that it is in.
-"""
+"""The cheapest fair interleaving of the groups' queues: which search to use, the fallback, and ties."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.lattice import IMPOSSIBLE, Costs, fill_ahead, grid_of, least_ahead, pop_costs, row_starts
-from fairexp.kernels.reach import Bits, can_collect
+from fairexp.kernels.covers import Subsets, cover
+from fairexp.kernels.gaps import SLACK, corridor, largest_gap
+from fairexp.kernels.lattice import IMPOSSIBLE, Tables, build_tables, least_ahead, no_tables
+from fairexp.kernels.queues import build_queues
+from fairexp.kernels.reach import Bits
+from fairexp.kernels.search import NO_LIMIT, Found, Round, walk
 
-SLACK = 1e-9
-"""Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
+SUBSETS_PER_NODE = 8
+"""A look at one subset takes about this part of the time of one step of a walk."""
 
-NO_LIMIT = 2**62
-
-
-@njit(cache=True)
-def largest_gap(E: Floats, w: Floats) -> float:
-    """The largest |E_g - (w_g / w_h) E_h| over pairs of groups g < h."""
-    largest = 0.0
-    for g in range(E.shape[0]):
-        for h in range(g + 1, E.shape[0]):
-            gap = abs(E[g] - w[g] / w[h] * E[h])
-            if gap > largest:
-                largest = gap
-    return largest
+GROWTH = 1.1
+"""From one limit to the next, where the least gap is searched for from below; a little more each time."""
 
 
-@njit(cache=True)
-def build_queues(
-    order: Ints, groups: Ints, certain: Bools, row: Ints, k: int, n_groups: int, displayed_only: bool
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Queues (G, k) of document indices, how many each holds (G,), draw positions (G, k), and pop costs.
+DESPERATE = 1_000
+"""Steps of a walk for any template at all, where no limit was found that allows one; a list's length suffices."""
 
-    `cost[g, i, h, a]` is what popping the i-th document of group g costs on account of group h when a documents of h
-    are gone: documents of h that stand surely above it, came before it in the draw, and are still waiting. With
-    `displayed_only` the same reversals are counted among shown documents, when the second of the two is popped.
-    """
-    n = order.shape[0]
-    queue = np.zeros((n_groups, k), dtype=np.int64)
-    place = np.zeros((n_groups, k), dtype=np.int64)
-    size = np.zeros(n_groups, dtype=np.int64)
-    in_queue = np.empty(n, dtype=np.int64)
-    for p in range(n):
-        g = groups[order[p]]
-        if size[g] < k:
-            queue[g, size[g]] = order[p]
-            place[g, size[g]] = p
-        in_queue[p] = min(size[g], k)
-        size[g] += 1
-    for g in range(n_groups):
-        size[g] = min(size[g], k)
-    cost = np.zeros((n_groups, k, n_groups, k + 1), dtype=np.int64)
-    for g in range(n_groups):
-        for i in range(size[g]):
-            d = queue[g, i]
-            for p in range(place[g, i]):
-                e = order[p]
-                h = groups[e]
-                if h != g and certain[row[e], row[d]]:
-                    if displayed_only:
-                        # Charged to e's own pop: d is already shown once i + 1 documents of g are gone.
-                        if in_queue[p] < k:
-                            cost[h, in_queue[p], g, i + 1] += 1
-                    else:
-                        # e is still waiting while at most in_queue[p] documents of h are gone.
-                        cost[g, i, h, in_queue[p]] += 1
-    for g in range(n_groups):
-        for i in range(size[g]):
-            for h in range(n_groups):
-                if displayed_only:
-                    for a in range(1, k + 1):
-                        cost[g, i, h, a] += cost[g, i, h, a - 1]
-                else:
-                    for a in range(k - 1, -1, -1):
-                        cost[g, i, h, a] += cost[g, i, h, a + 1]
-    return queue, size, place, cost
+
+class Effort(NamedTuple):
+    """How much to search: nodes without bounds (at first, and later) and with them, cells in tables, and the least
+    difference between gaps that counts."""
+
+    first_nodes: int
+    plain_nodes: int
+    max_nodes: int
+    max_cells: int
+    resolution: float
+
+
+class Bounds(NamedTuple):
+    """What helps to search lists of this length: subsets of positions, or the lattice of counts (both may be empty)."""
+
+    subsets: Subsets
+    states: Ints
+    depth: Ints
+    child: Ints
 
 
 @njit(cache=True)
-def total_after(spent: Floats, P: Floats) -> float:
-    """T, the exposure of all groups together once the round has been charged."""
-    total = 0.0
-    for g in range(spent.shape[0]):
-        total += spent[g]
-    for p in range(P.shape[0]):
-        total += P[p]
-    return total
+def tables_for(round: Round, bounds: Bounds, limit: float, max_cells: int) -> Tables:
+    """The lattice's tables for templates within `limit`; none where there is no lattice, or subsets do better."""
+    if bounds.child.shape[0] == 0 or bounds.subsets.masks.shape[0] > 0:
+        return no_tables()
+    lower, upper = corridor(limit, round.spent, round.w, round.P)
+    return build_tables(
+        round.P, round.spent, round.size, round.cost, bounds.states, bounds.depth, bounds.child, lower, upper, max_cells
+    )
 
 
 @njit(cache=True)
-def corridor(limit: float, T: float, w: Floats) -> tuple[Floats, Floats]:
-    """The least and most exposure (G,), (G,) that each group may end with if no pair exceeds `limit`."""
-    n_groups = w.shape[0]
-    lower = np.empty(n_groups)
-    upper = np.empty(n_groups)
-    W = 0.0
-    for g in range(n_groups):
-        W += w[g]
-    for g in range(n_groups):
-        c = 0.0
-        for h in range(n_groups):
-            if h != g:
-                c += w[h] / w[min(g, h)]
-        lower[g] = w[g] * (T - limit * c) / W
-        upper[g] = w[g] * (T + limit * c) / W
-    return lower, upper
+def seek(
+    round: Round, subsets: Subsets, tables: Tables, limit: float, budget: int | np.int64, resolution: float, nodes: int
+) -> Found:
+    """`walk` or `cover`, whichever suits; the effort is counted in steps of a walk."""
+    if subsets.masks.shape[0] == 0:
+        return walk(round, tables, limit, budget, resolution, nodes)
+    best = cover(round, subsets, limit, budget, resolution, nodes * SUBSETS_PER_NODE)
+    return Found(best.found, best.template, best.cost, best.gap, -(-best.nodes // SUBSETS_PER_NODE))
 
 
 @njit(cache=True)
-def can_end_inside(
-    E: Floats, gone: Ints, size: Ints, p: int, reach: Bits, width: float, lower: Floats, upper: Floats
-) -> bool:
-    """Whether every group can still end inside its corridor when positions p and below are left."""
-    n_groups, rest = E.shape[0], reach.shape[0] - 1 - p
-    waiting = 0
-    for g in range(n_groups):
-        waiting += min(size[g] - gone[g], rest)
-    # With two groups, one inside its corridor means both are.
-    for g in range(n_groups if n_groups > 2 else 1):
-        own = min(size[g] - gone[g], rest)
-        fewest = max(0, rest - (waiting - own))
-        if not can_collect(reach, width, p, fewest, own, lower[g] - E[g] - SLACK, upper[g] - E[g] + SLACK):
-            return False
-    return True
-
-
-@njit(cache=True)
-def sort_choices(gone: Ints, size: Ints, place: Ints, E: Floats, w: Floats, lagging_first: bool, choices: Ints) -> int:
-    """Put the groups that can be popped into `choices` and count them.
-
-    In the order of the draw (the position of each group's next document), or the group that lags its share first.
-    """
-    count = 0
-    for g in range(gone.shape[0]):
-        if gone[g] < size[g]:
-            key = E[g] / w[g] if lagging_first else float(place[g, gone[g]])
-            at = count
-            while at > 0:
-                f = choices[at - 1]
-                other = E[f] / w[f] if lagging_first else float(place[f, gone[f]])
-                if other <= key:
-                    break
-                choices[at] = f
-                at -= 1
-            choices[at] = g
-            count += 1
-    return count
-
-
-@njit(cache=True)
-def can_end_cheaply(
-    E: Floats, lower: Floats, upper: Floats, s: int, rest: int, ahead: Costs, start: Ints, cell: float, allowance: int
-) -> bool:
-    """Whether, for every group that has a table, state s can be completed into its corridor for the allowance."""
-    for t in range(ahead.shape[0]):
-        least = least_ahead(ahead[t], start, s, rest, cell, lower[t] - E[t] - SLACK, upper[t] - E[t] + SLACK, allowance)
-        if least > allowance:
-            return False
-    return True
-
-
-@njit(cache=True)
-def walk(
-    limit: float,
-    budget: int | np.int64,
-    resolution: float,
-    spent: Floats,
-    w: Floats,
-    P: Floats,
-    size: Ints,
-    place: Ints,
-    cost: Ints,
-    reach: Bits,
-    width: float,
-    child: Ints,
-    ahead: Costs,
-    start: Ints,
-    cell: float,
-    max_nodes: int,
-) -> tuple[bool, Ints, int, float, int]:
-    """Depth-first search over templates whose gap is at most `limit` and whose cost is at most `budget`.
-
-    With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
-    template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
-    positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
-    `ahead` (T, cells), `start` and the grid's `cell` are the lattice's tables of the first T groups; T may be 0.
-    Returns (found, template (k,), cost, gap, nodes); more than `max_nodes` nodes end it with the best so far.
-    """
-    n_groups, k = spent.shape[0], P.shape[0]
-    for_gap, tabled = resolution > 0.0, ahead.shape[0] > 0
-    T = total_after(spent, P)
-    lower, upper = corridor(limit, T, w)
-    gain = np.zeros((k + 1, n_groups))
-    total, state = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
-    n_choices, tried = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
-    choices = np.zeros((k + 1, n_groups), dtype=np.int64)
-    gone = np.zeros(n_groups, dtype=np.int64)
-    path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
-    E = spent.copy()
-    best_cost, best_gap, gap_cost, found = budget + 1, limit, budget, False
-    n_choices[0] = sort_choices(gone, size, place, E, w, for_gap, choices[0])
-    p, nodes = 0, 0
-    while p >= 0:
-        if tried[p] == n_choices[p]:
-            p -= 1
-            if p >= 0:
-                gone[path[p]] -= 1
-            continue
-        g = choices[p, tried[p]]
-        tried[p] += 1
-        nodes += 1
-        if nodes > max_nodes:
-            break
-        price = total[p]
-        for other in range(n_groups):
-            price += cost[g, gone[g], other, gone[other]]
-        if price >= best_cost:
-            continue
-        path[p] = g
-        for other in range(n_groups):
-            gain[p + 1, other] = gain[p, other] + (P[p] if other == g else 0.0)
-            E[other] = spent[other] + gain[p + 1, other]
-        if p + 1 == k:
-            gap = largest_gap(E, w)
-            if gap <= best_gap + SLACK and not (for_gap and found and gap >= best_gap):
-                found = True
-                for q in range(k):
-                    best[q] = path[q]
-                if for_gap:
-                    best_gap, gap_cost = gap, price
-                    if gap <= resolution:
-                        break
-                    lower, upper = corridor(gap - resolution, T, w)
-                else:
-                    best_cost = price
-            continue
-        gone[g] += 1
-        alive = can_end_inside(E, gone, size, p + 1, reach, width, lower, upper)
-        if alive and tabled:
-            state[p + 1] = child[state[p], g]
-            allowance = best_cost - 1 - price
-            alive = can_end_cheaply(E, lower, upper, state[p + 1], k - p - 1, ahead, start, cell, allowance)
-        if not alive:
-            gone[g] -= 1
-            continue
-        total[p + 1] = price
-        p += 1
-        tried[p] = 0
-        n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, choices[p])
-    return found, best, int(gap_cost if for_gap else best_cost), best_gap, nodes
-
-
-@njit(cache=True)
-def build_tables(
-    P: Floats, size: Ints, cost: Ints, states: Ints, child: Ints, n_cells: int
-) -> tuple[Costs, Ints, float]:
-    """The lattice's tables of every group, or of the first of two: where one ends decides where the other does."""
-    n_groups = size.shape[0]
-    n_tables = 1 if n_groups == 2 else n_groups
-    pops = pop_costs(states, size, cost)
-    units, left, cell = grid_of(P, n_cells)
-    start, depth = row_starts(states, left)
-    ahead = np.empty((n_tables, start[states.shape[0]]), dtype=np.int32)
-    for t in range(n_tables):
-        fill_ahead(ahead[t], start, depth, child, pops, units, t)
-    return ahead, start, cell
+def all_covers(
+    round: Round, subsets: Subsets, limit: float, known: Found, max_nodes: int
+) -> tuple[Found, np.int64, int]:
+    """The cheapest of all templates within `limit`, what it costs at least (0 if unfinished), and the effort."""
+    best, used, none = known, 0, no_tables()
+    if not known.found:
+        best = seek(round, subsets, none, limit, np.int64(NO_LIMIT), np.inf, max_nodes)
+        used = best.nodes
+        if used > max_nodes or not best.found:
+            return best, np.int64(0 if used > max_nodes else IMPOSSIBLE), used
+    now = seek(round, subsets, none, limit, np.int64(best.cost), 0.0, max_nodes - used)
+    used += now.nodes
+    if now.found:
+        best = now
+    return best, np.int64(0 if used > max_nodes else best.cost), used
 
 
 @njit(cache=True)
 def least_cost(
-    limit: float,
-    spent: Floats,
-    w: Floats,
-    P: Floats,
-    size: Ints,
-    place: Ints,
-    cost: Ints,
-    reach: Bits,
-    width: float,
-    child: Ints,
-    ahead: Costs,
-    start: Ints,
-    cell: float,
-    max_nodes: int,
-) -> tuple[bool, Ints, int, int]:
-    """The least cost within `limit` by walks with a rising budget, from the tables' bound up.
+    round: Round, subsets: Subsets, tables: Tables, limit: float, known: Found, max_nodes: int
+) -> tuple[Found, int]:
+    """The least cost within `limit`, and what it is at least, by searches with a rising budget.
 
-    Returns (found, template, cost, nodes); the answer is proven if nodes <= max_nodes.
+    It begins at the tables' bound and ends at what is `known` already. The answer is proven if the bound is its cost;
+    if there is none, a bound of `IMPOSSIBLE` proves that. `nodes` of the answer are those of all searches.
     """
-    lower, upper = corridor(limit, total_after(spent, P), w)
-    budget = np.int64(0)
-    for t in range(ahead.shape[0]):
-        at_least, at_most = lower[t] - spent[t] - SLACK, upper[t] - spent[t] + SLACK
-        bound = least_ahead(ahead[t], start, 0, P.shape[0], cell, at_least, at_most, -1)
-        budget = max(budget, np.int64(bound))
-    used, rise = 0, 1
-    found, template, price = False, np.zeros(P.shape[0], dtype=np.int64), 0
-    while budget < IMPOSSIBLE and not found and used <= max_nodes:
-        found, template, price, _, nodes = walk(
-            limit, budget, 0.0, spent, w, P, size, place, cost, reach, width, child, ahead, start, cell,
-            max_nodes - used,
-        )  # fmt: skip
-        used += nodes
-        budget += rise
-        rise *= 2
-    return found, template, price, used
+    lower, upper = corridor(limit, round.spent, round.w, round.P)
+    bound = np.int64(0)
+    for t in range(tables.pair.shape[0]):
+        least = least_ahead(tables, t, 0, 0, round.spent, round.w, limit + SLACK, lower, upper, -1)
+        bound = max(bound, np.int64(least))
+    best, used, rise = known, 0, np.int64(1)
+    if subsets.masks.shape[0] > 0:
+        # Only the limit prunes at first: where it leaves few templates, budgets are not worth their while.
+        best, bound, used = all_covers(round, subsets, limit, known, max_nodes // 2)
+    budget = bound
+    while bound < IMPOSSIBLE and used < max_nodes and not (best.found and bound >= best.cost):
+        if best.found:
+            budget = min(budget, np.int64(best.cost))
+        now = seek(round, subsets, tables, limit, budget, 0.0, max_nodes - used)
+        used += now.nodes
+        if now.found:
+            best = now
+        if used > max_nodes:
+            break
+        bound = np.int64(best.cost) if now.found else budget + 1
+        if now.found:
+            break
+        # Nothing costs as much as that: a search that found nothing has shown that there is nothing.
+        budget = min(budget + rise, np.int64(IMPOSSIBLE))
+        rise *= 2 if subsets.masks.shape[0] == 0 else 4
+    return Found(best.found, best.template, best.cost, best.gap, used), int(bound)
 
 
 @njit(cache=True)
+def top_limit(round: Round) -> float:
+    """The least gap as far as the position with most exposure tells: someone's corridor must have room for it."""
+    highest, limit = 0.0, np.inf
+    for p in range(round.P.shape[0]):
+        highest = max(highest, round.P[p])
+    centre, edge = corridor(0.0, round.spent, round.w, round.P)[1], corridor(1.0, round.spent, round.w, round.P)[1]
+    for g in range(round.w.shape[0]):
+        if round.size[g] > 0 and edge[g] > centre[g]:
+            limit = min(limit, (round.spent[g] + highest - centre[g]) / (edge[g] - centre[g]))
+    return max(limit, 0.0) if limit < np.inf else 0.0
+
+
+@njit(cache=True)
+def least_gap(round: Round, subsets: Subsets, above: float, resolution: float, max_nodes: int) -> tuple[Found, float]:
+    """The least gap of all templates, which is known to lie above `above`, and what it is at least."""
+    none, unlimited = no_tables(), np.int64(NO_LIMIT)
+    if subsets.masks.shape[0] == 0:
+        max_nodes = max(max_nodes, round.P.shape[0])
+        best = walk(round, none, np.inf, unlimited, resolution, max_nodes)
+        return best, best.gap - resolution if best.nodes <= max_nodes else above
+    bound, used, growth = max(above, top_limit(round)), 0, GROWTH
+    limit = max(bound, resolution)
+    best = Found(False, np.zeros(round.P.shape[0], dtype=np.int64), 0, np.inf, 0)
+    while used < max_nodes and not best.found:
+        limit *= growth
+        growth *= 1.02
+        best = seek(round, subsets, none, limit, unlimited, resolution, max_nodes - used)
+        used += best.nodes
+        if used <= max_nodes:
+            bound = best.gap - resolution if best.found else limit
+    if not best.found:
+        best = walk(round, none, np.inf, unlimited, resolution, max(DESPERATE, round.P.shape[0]))
+    return Found(True, best.template, best.cost, best.gap, used), bound
+
+
+@njit(cache=True)
+def cheapest(
+    round: Round,
+    bounds: Bounds,
+    tables: Tables,
+    limit: float,
+    fallback: Found,
+    plain_nodes: int,
+    max_nodes: int,
+    max_cells: int,
+) -> tuple[Found, int, Tables]:
+    """The cheapest template within `limit`, what its cost is at least, and the tables, if it took any.
+
+    First a short walk without bounds, which settles the easy rounds, then a search with them. What is known already is
+    the fallback.
+    """
+    subsets = bounds.subsets
+    helped = bounds.child.shape[0] > 0 or subsets.masks.shape[0] > 0
+    plain_nodes = plain_nodes if helped else max_nodes
+    best = walk(round, no_tables(), limit, np.int64(NO_LIMIT), 0.0, plain_nodes)
+    bound = best.cost if best.found else IMPOSSIBLE
+    if best.nodes > plain_nodes:
+        if tables.pair.shape[0] == 0:
+            tables = tables_for(round, bounds, limit, max_cells)
+        if subsets.masks.shape[0] > 0 and fallback.found and not (best.found and best.cost <= fallback.cost):
+            best = fallback
+        best, bound = least_cost(round, subsets, tables, limit, best, max_nodes)
+    if fallback.found and (not best.found or fallback.cost < best.cost):
+        # Only an unfinished search comes here: what it was to improve on is an answer all the same.
+        best = Found(True, fallback.template, fallback.cost, fallback.gap, best.nodes)
+    return best, bound, tables
+
+
+@njit(cache=True)
+def choose(round: Round, bounds: Bounds, tolerance: float, fairest: bool, effort: Effort) -> tuple[Found, int, float]:
+    """The best template, and what its cost and, where that was asked, its gap are at least.
+
+    If nothing is within the tolerance, or the fairest of equals is wanted, a search for the least gap sets the limit
+    for another search for the least cost.
+    """
+    none, subsets = no_tables(), bounds.subsets
+    nothing = Found(False, np.zeros(round.P.shape[0], dtype=np.int64), 0, tolerance, 0)
+    plain, left, cells = effort.plain_nodes, effort.max_nodes, effort.max_cells
+    best, bound, tables = cheapest(round, bounds, none, tolerance, nothing, effort.first_nodes, left, cells)
+    left = max(left - best.nodes, plain)
+    if not best.found:
+        above = tolerance if bound >= IMPOSSIBLE else 0.0
+        fair, gap_bound = least_gap(round, subsets, above, effort.resolution, left)
+        left = max(left - fair.nodes, plain)
+        # An unfinished search may have missed what is within the tolerance.
+        limit = max(fair.gap, tolerance)
+        best, bound, _ = cheapest(round, bounds, none, limit, fair, plain, left, cells)
+        return best, bound, gap_bound
+    gap_bound = 0.0
+    if fairest:
+        if tables.pair.shape[0] == 0 and effort.resolution > 3.0 * SLACK:
+            tables = tables_for(round, bounds, tolerance, cells)
+        fair = seek(round, subsets, tables, tolerance, np.int64(best.cost), effort.resolution, left)
+        if fair.nodes <= left:
+            gap_bound = fair.gap - effort.resolution
+        if fair.found:
+            left = max(left - fair.nodes, plain)
+            best, _, _ = cheapest(round, bounds, tables, fair.gap, fair, plain, left, cells)
+    return best, bound, gap_bound
+
+
+@njit(cache=True)
+def show(template: Ints, queue: Ints, P: Floats, spent: Floats) -> tuple[Ints, Floats]:
+    """The documents (k,) that a template shows, and the exposure (G,) of groups after the round."""
+    shown, seen = np.zeros_like(template), np.zeros(spent.shape[0], dtype=np.int64)
+    gain, after = np.zeros(spent.shape[0]), np.empty(spent.shape[0])
+    for p in range(template.shape[0]):
+        g = template[p]
+        shown[p] = queue[g, seen[g]]
+        seen[g] += 1
+        gain[g] += P[p]
+    for g in range(spent.shape[0]):
+        after[g] = spent[g] + gain[g]
+    return shown, after
+
+
+@njit(cache=True, nogil=True)
+def solve_easy(
+    order: Ints,
+    groups: Ints,
+    certain: Bools,
+    row: Ints,
+    P: Floats,
+    spent: Floats,
+    w: Floats,
+    tolerance: float,
+    displayed_only: bool,
+    reach: Bits,
+    reach_width: float,
+    max_nodes: int,
+) -> tuple[bool, Ints, Ints, int, Floats]:
+    """The best ranking for a draw, if a short walk without bounds finds and proves it.
+
+    Returns (whether it did, shown (k,), template (k,), added regret, exposure after the round (G,)).
+    """
+    queue, size, place, cost = build_queues(order, groups, certain, row, P.shape[0], w.shape[0], displayed_only)
+    round = Round(P, spent, w, size, place, cost, reach, reach_width, np.zeros((0, 0), dtype=np.int64))
+    best = walk(round, no_tables(), tolerance, np.int64(NO_LIMIT), 0.0, max_nodes)
+    shown, after = show(best.template, queue, P, spent)
+    return best.found and best.nodes <= max_nodes, shown, best.template, best.cost, after
+
+
+@njit(cache=True, nogil=True)
 def solve(
     order: Ints,
     groups: Ints,
@@ -335,65 +280,20 @@ def solve(
     fairest: bool,
     place_keys: Ints,
     reach: Bits,
-    width: float,
-    states: Ints,
-    child: Ints,
-    n_cells: int,
-    resolution: float,
-    plain_nodes: int,
-    max_nodes: int,
-) -> tuple[Ints, Ints, int, Floats, bool, bool]:
-    """The best template for a draw: queues, search, fallback and ties in one go.
+    reach_width: float,
+    bounds: Bounds,
+    effort: Effort,
+) -> tuple[Ints, Ints, int, Floats, float, int, float]:
+    """The best ranking for a draw.
 
-    First a short walk without tables, which settles the easy rounds, then one with them. If nothing is within the
-    tolerance, or the fairest of equals is wanted, a walk for the least gap sets the limit for a second search.
-    Returns (shown (k,), template (k,), added regret, exposure after the round (G,), qualified, exact). `place_keys`
-    (G, k), unless empty, takes the place of draw positions where equals are settled.
+    Returns (shown (k,), template (k,), added regret, exposure after the round (G,), its gap, what the added regret and
+    the gap are at least). `place_keys` (G, k), unless empty, replace draw positions where equals are settled.
     """
     n_groups, k = w.shape[0], P.shape[0]
     queue, size, place, cost = build_queues(order, groups, certain, row, k, n_groups, displayed_only)
     if place_keys.shape[0] > 0:
         place = place_keys
-    ahead, start, cell = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64), 1.0
-    unlimited, plain = np.int64(NO_LIMIT), plain_nodes if child.shape[0] > 0 else max_nodes
-    limit, exact = tolerance, True
-    template, regret = np.zeros(k, dtype=np.int64), 0
-    fallback, fallback_regret = template, regret
-    for attempt in range(2):
-        found, first, price, _, nodes = walk(
-            limit, unlimited, 0.0, spent, w, P, size, place, cost, reach, width, child, ahead[:0], start, cell, plain
-        )
-        if nodes > plain and child.shape[0] > 0:
-            if ahead.shape[0] == 0:
-                ahead, start, cell = build_tables(P, size, cost, states, child, n_cells)
-            better, second, second_price, nodes = least_cost(
-                limit, spent, w, P, size, place, cost, reach, width, child, ahead, start, cell, max_nodes
-            )
-            if better or not found:
-                found, first, price = better, second, second_price
-        exact = exact and nodes <= max_nodes
-        if found:
-            template, regret = first, price
-        elif attempt == 1:
-            # Only an unfinished search comes here: what it was to improve on is an answer all the same.
-            template, regret = fallback, fallback_regret
-        if attempt == 1 or (found and not fairest):
-            break
-        if found and ahead.shape[0] == 0 and child.shape[0] > 0 and resolution > 3.0 * SLACK:
-            ahead, start, cell = build_tables(P, size, cost, states, child, n_cells)
-        _, fallback, fallback_regret, limit, nodes = walk(
-            tolerance if found else np.inf, np.int64(regret) if found else unlimited, resolution, spent, w, P, size,
-            place, cost, reach, width, child, ahead if found else ahead[:0], start, cell, max_nodes,
-        )  # fmt: skip
-        exact = exact and nodes <= max_nodes
-    shown = np.zeros(k, dtype=np.int64)
-    seen = np.zeros(n_groups, dtype=np.int64)
-    after = np.zeros(n_groups)
-    for p in range(k):
-        g = template[p]
-        shown[p] = queue[g, seen[g]]
-        seen[g] += 1
-        after[g] += P[p]
-    for g in range(n_groups):
-        after[g] += spent[g]
-    return shown, template, regret, after, largest_gap(after, w) <= tolerance + SLACK, exact
+    round = Round(P, spent, w, size, place, cost, reach, reach_width, bounds.child)
+    best, bound, gap_bound = choose(round, bounds, tolerance, fairest, effort)
+    shown, after = show(best.template, queue, P, spent)
+    return shown, best.template, best.cost, after, largest_gap(after, w), bound, gap_bound

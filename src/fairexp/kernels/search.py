@@ -1,0 +1,176 @@
+"""A depth-first walk over templates, position by position, with two bounds.
+
+- A walk is given up once nothing that a group can still collect ends in its corridor (see `gaps` and `reach`).
+- Completing a walk inside the corridors must cost at least what `lattice` has tabled for the state that it is in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from fairexp.arrays import Floats, Ints
+from fairexp.kernels.gaps import SLACK, corridor, largest_gap
+from fairexp.kernels.lattice import Tables, least_ahead
+from fairexp.kernels.reach import Bits, can_collect
+
+NO_LIMIT = 2**60
+"""A budget that nothing exceeds."""
+
+
+class Round(NamedTuple):
+    """What a template is chosen for.
+
+    P (k,) exposure by position, `spent` (G,) so far, w (G,) shares; the queues' `size` (G,), keys by which equals are
+    settled `place` (G, k), and `cost` of pops; reachable sums and their grid's width; the lattice's `child` (S, G).
+    """
+
+    P: Floats
+    spent: Floats
+    w: Floats
+    size: Ints
+    place: Ints
+    cost: Ints
+    reach: Bits
+    reach_width: float
+    child: Ints
+
+
+class Found(NamedTuple):
+    """A search's best template (k,), what it costs and the gap it leaves, whether there is one, and the effort."""
+
+    found: bool
+    template: Ints
+    cost: int
+    gap: float
+    nodes: int
+
+
+@njit(cache=True)
+def can_end_inside(
+    E: Floats, gone: Ints, size: Ints, p: int, reach: Bits, width: float, lower: Floats, upper: Floats
+) -> bool:
+    """Whether every group can still end inside its corridor when positions p and below are left."""
+    n_groups, rest = E.shape[0], reach.shape[0] - 1 - p
+    waiting = 0
+    for g in range(n_groups):
+        waiting += min(size[g] - gone[g], rest)
+    # With two groups, one inside its corridor means both are.
+    for g in range(n_groups if n_groups > 2 else 1):
+        own = min(size[g] - gone[g], rest)
+        fewest = max(0, rest - (waiting - own))
+        if not can_collect(reach, width, p, fewest, own, lower[g] - E[g], upper[g] - E[g]):
+            return False
+    return True
+
+
+@njit(cache=True)
+def can_end_cheaply(
+    tables: Tables, E: Floats, w: Floats, s: int, p: int, limit: float, lower: Floats, upper: Floats, allowance: int
+) -> bool:
+    """Whether, by every table, state s can be completed within the limit for the allowance."""
+    for t in range(tables.pair.shape[0]):
+        if least_ahead(tables, t, s, p, E, w, limit, lower, upper, allowance) > allowance:
+            return False
+    return True
+
+
+@njit(cache=True)
+def sort_choices(gone: Ints, size: Ints, place: Ints, E: Floats, w: Floats, lagging_first: bool, choices: Ints) -> int:
+    """Put the groups that can be popped into `choices` and count them.
+
+    In the order of the draw (the position of each group's next document), or the group that lags its share first.
+    """
+    count = 0
+    for g in range(gone.shape[0]):
+        if gone[g] < size[g]:
+            key = E[g] / w[g] if lagging_first else float(place[g, gone[g]])
+            at = count
+            while at > 0:
+                f = choices[at - 1]
+                other = E[f] / w[f] if lagging_first else float(place[f, gone[f]])
+                if other <= key:
+                    break
+                choices[at] = f
+                at -= 1
+            choices[at] = g
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def walk(
+    round: Round, tables: Tables, limit: float, budget: int | np.int64, resolution: float, max_nodes: int
+) -> Found:
+    """The best template whose gap is at most `limit` and whose cost is at most `budget`.
+
+    With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
+    template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
+    positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
+    More than `max_nodes` nodes end it with the best so far.
+    """
+    # Taken apart because small functions are given what they need: the whole is costly to hand over at every step.
+    P, spent, w, size, place, cost = round.P, round.spent, round.w, round.size, round.place, round.cost
+    n_groups, k = w.shape[0], P.shape[0]
+    for_gap, tabled = resolution > 0.0, tables.pair.shape[0] > 0
+    goal = limit
+    lower, upper = corridor(goal, spent, w, P)
+    gain, choices = np.zeros((k + 1, n_groups)), np.zeros((k + 1, n_groups), dtype=np.int64)
+    total, state = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
+    n_choices, tried = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
+    gone, E = np.zeros(n_groups, dtype=np.int64), spent.copy()
+    path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    best_cost, best_gap, gap_cost, found = budget + 1, limit, budget, False
+    n_choices[0] = sort_choices(gone, size, place, E, w, for_gap, choices[0])
+    p, nodes = 0, 0
+    while p >= 0:
+        if tried[p] == n_choices[p]:
+            p -= 1
+            if p >= 0:
+                gone[path[p]] -= 1
+            continue
+        g = choices[p, tried[p]]
+        tried[p] += 1
+        nodes += 1
+        if nodes > max_nodes:
+            break
+        price = total[p]
+        for other in range(n_groups):
+            price += cost[g, gone[g], other, gone[other]]
+        if price >= best_cost:
+            continue
+        path[p] = g
+        for other in range(n_groups):
+            gain[p + 1, other] = gain[p, other] + (P[p] if other == g else 0.0)
+            E[other] = spent[other] + gain[p + 1, other]
+        if p + 1 == k:
+            gap = largest_gap(E, w)
+            if gap <= best_gap + SLACK and not (for_gap and found and gap >= best_gap):
+                found = True
+                for q in range(k):
+                    best[q] = path[q]
+                if for_gap:
+                    best_gap, gap_cost = gap, price
+                    if gap <= resolution:
+                        break
+                    goal = gap - resolution
+                    lower, upper = corridor(goal, spent, w, P)
+                else:
+                    best_cost = price
+            continue
+        gone[g] += 1
+        alive = can_end_inside(E, gone, size, p + 1, round.reach, round.reach_width, lower, upper)
+        if alive and tabled:
+            state[p + 1] = round.child[state[p], g]
+            s, allowance = state[p + 1], best_cost - 1 - price
+            alive = can_end_cheaply(tables, E, w, s, p + 1, goal + SLACK, lower, upper, allowance)
+        if not alive:
+            gone[g] -= 1
+            continue
+        total[p + 1] = price
+        p += 1
+        tried[p] = 0
+        n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, choices[p])
+    return Found(found, best, int(gap_cost if for_gap else best_cost), best_gap, nodes)
