@@ -12,7 +12,20 @@ from rich.console import Console
 from benchmarks.harness import Outcome, Part
 from benchmarks.report import figure, table, write
 
-TOPICS = ("rank", "update", "rounds", "templates", "reading", "peers", "metrics", "parallel", "startup", "service")
+TOPICS = (
+    "rank",
+    "update",
+    "large",
+    "rounds",
+    "simulation",
+    "templates",
+    "reading",
+    "peers",
+    "metrics",
+    "parallel",
+    "startup",
+    "service",
+)
 LATEST = Path(__file__).parent / "latest.json"
 
 

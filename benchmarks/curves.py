@@ -17,6 +17,7 @@ from rich.console import Console
 
 from benchmarks.beliefs import adversarial, typical
 from benchmarks.harness import no_garbage, seconds
+from benchmarks.large import slab_products
 from benchmarks.lines import Axes, chart
 from benchmarks.reading import write_letor
 from benchmarks.workloads import floor, pool, warm_ranker
@@ -24,6 +25,7 @@ from fairexp.charts.save import save_charts
 from fairexp.data import read_letor
 
 FOLDER = Path(__file__).parents[1] / "docs" / "performance"
+PROCESSOR = "milliseconds of processor time per round"
 Point = dict[str, Any]
 
 
@@ -56,29 +58,33 @@ def least_seconds(action: Callable[[], Any], *, budget: float = 1.0) -> float:
 
 def rank_by_documents() -> Iterator[Point]:
     """`rank` and its floor by n, at d = 136."""
-    for n in (16, 32, 64, 125, 250, 500, 1000, 2000):
-        ranker = warm_ranker(pool(n, 136, count=8), rounds=60)
-        yield from _rank_points(n, n, 136, ranker)
+    for n in (16, 32, 64, 125, 250, 500, 1000, 2000, 5000, 10_000):
+        ranker = warm_ranker(pool(min(n, 1000), 136, count=8), rounds=60)
+        query = pool(n, 136, count=1)[0][0]
+        products = floor(n, 136) if n <= 2000 else slab_products(query.features)
+        yield _milliseconds(n, "rank", lambda ranker=ranker, query=query: ranker.rank(query))
+        yield _milliseconds(n, "two matrix products (floor)", products)
 
 
 def rank_by_features() -> Iterator[Point]:
-    """`rank` and its floor by d, at n = 125."""
-    for d in (16, 46, 136, 300, 700, 1400):
-        ranker = warm_ranker(pool(125, d, count=8), rounds=60 if d < 500 else 20)
-        yield from _rank_points(d, 125, d, ranker)
+    """`rank` with both widths, and the floor of the full one, by d, at n = 125."""
+    for d in (16, 46, 136, 300, 700, 1400, 2000):
+        queries = pool(125, d, count=8)
+        for series, width in (("rank", "full"), ("rank, diagonal width", "diagonal")):
+            ranker = warm_ranker(queries, rounds=60 if d < 500 else 20, width=width)
+            yield _milliseconds(d, series, lambda ranker=ranker, query=queries[0][0]: ranker.rank(query))
+        yield _milliseconds(d, "two matrix products (floor)", floor(125, d))
 
 
-def _rank_points(x: int, n: int, d: int, ranker: Any) -> Iterator[Point]:
-    query = pool(n, d, count=1)[0][0]
-    yield {"x": x, "series": "rank", "value": 1e3 * least_seconds(lambda: ranker.rank(query))}
-    yield {"x": x, "series": "two matrix products (floor)", "value": 1e3 * least_seconds(floor(n, d))}
+def _milliseconds(x: int, series: str, action: Callable[[], Any]) -> Point:
+    return {"x": x, "series": series, "value": 1e3 * least_seconds(action)}
 
 
 def update_by_features() -> Iterator[Point]:
     """`update` with 20 pairs by d, and one Cholesky solve with a rank-20 update."""
     from benchmarks.update import update_row
 
-    for d in (16, 46, 136, 300, 700, 1400):
+    for d in (16, 46, 136, 300, 700, 1400, 2000):
         row = next(update_row(d, turns=100 if d < 500 else 20))
         yield {"x": d, "series": "update", "value": 1e3 * row.samples["what"]["smallest"]}
         yield {"x": d, "series": "Cholesky solve + rank 20 (floor)", "value": 1e3 * row.samples["against"]["smallest"]}
@@ -125,10 +131,20 @@ def reading_by_size() -> Iterator[Point]:
 
 def round_by_number() -> Iterator[Point]:
     """The median round (rank + update) and the resident memory by the number of rounds played."""
-    command = [sys.executable, "-m", "benchmarks.long_run", "--trace"]
+    yield from _along("milliseconds per round", "benchmarks.long_run", "--trace")
+
+
+def simulation_by_number() -> Iterator[Point]:
+    """Processor time of a simulated round on small queries, users, metrics and trace included, and the memory."""
+    yield from _along(PROCESSOR, "benchmarks.million", "--json", "--rounds", "200000")
+
+
+def _along(series: str, *module: str) -> Iterator[Point]:
+    """Time and memory along a run that another process plays."""
+    command = [sys.executable, "-m", *module]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1])
     for point in json.loads(done.stdout):
-        yield {"x": point["round"], "series": "milliseconds per round", "value": 1e3 * point["seconds"]}
+        yield {"x": point["round"], "series": series, "value": 1e3 * point["seconds"]}
         yield {"x": point["round"], "series": "resident memory (100 MB)", "value": point["memory"] / 1e8}
 
 
@@ -140,6 +156,10 @@ CURVES: dict[str, tuple[Callable[[], Iterator[Point]], Axes]] = {
     "template-groups": (template_by_groups, Axes("Template search by groups", "99th percentile, k = 10", "G", "ms")),
     "reading-size": (reading_by_size, Axes("Reading LETOR text by size", "136 features", "MB of text", "seconds")),
     "rounds": (round_by_number, Axes("Time and memory over a run", "d = 136, k = 10", "rounds", "", logarithmic=False)),
+    "simulation": (
+        simulation_by_number,
+        Axes("A long simulation", "PairRank, about 15 documents, d = 46", "rounds", "", logarithmic=False),
+    ),
 }
 
 if __name__ == "__main__":

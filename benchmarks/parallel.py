@@ -12,9 +12,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, spread
-from fairexp.simulation import settings as settings_module
 from fairexp.simulation.batch import run_many
-from fairexp.simulation.settings import DataSettings, Settings
+from fairexp.simulation.settings import DataSettings, Settings, loaded_parts
 
 SPIN_SECONDS = 1.0
 
@@ -52,7 +51,7 @@ def seeds_row(*, rounds: int, turns: int) -> Iterator[Outcome]:
 
 
 def _seconds(runs: list[Settings], *, jobs: int) -> float:
-    settings_module._loaded.cache_clear()
+    loaded_parts.cache_clear()  # both ways load the data once, and that counts
     started = time.perf_counter()
     run_many(runs, jobs=jobs)
     return time.perf_counter() - started

@@ -21,7 +21,7 @@ def parts(quick: bool) -> Iterator[Part]:
 def rank_row(n: int, d: int, limit: float, *, turns: int) -> Iterator[Outcome]:
     """`rank` at n documents and d features, after some hundred rounds of learning."""
     queries = pool(n, d)
-    ranker = warm_ranker(queries, rounds=100 if n > 500 else 300)
+    ranker = warm_ranker(queries, rounds=100 if n > 500 else 40 if d > 1000 else 300)
     turn = cycle(query for query, _ in queries)
     times = max(1, 8 * 125 // n)
     a, b = by_turns(lambda: ranker.rank(next(turn)), floor(n, d), turns=turns, times=(times, times))

@@ -33,8 +33,16 @@ ROUNDS = 300
 
 
 def parts(quick: bool) -> Iterator[Part]:
-    """The two bars: ranking against a constant, and JSON numbers against base64."""
+    """The two bars: ranking against a constant, and JSON numbers against base64; then the curves, which have no bar."""
     yield partial(rows, turns=15 if quick else 60)
+    if not quick:
+        yield curves
+
+
+def curves() -> list[Outcome]:
+    """Print latency by list size and the knee; there is nothing to hold them against."""
+    report()
+    return []
 
 
 def rows(*, turns: int) -> Iterator[Outcome]:
@@ -185,7 +193,7 @@ def _make_constant(ranker: Any) -> None:
     """Replace the ranking call by one that returns the first ranking again and again; all else stays."""
     rank, first = ranker.rank, []
 
-    def constant(query: Any) -> Any:
+    def constant(query: Any, *, length: int | None = None) -> Any:
         if not first:
             first.append(rank(query))
             return first[0]

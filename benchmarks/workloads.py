@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -47,14 +48,13 @@ def warm_ranker(
     *,
     length: int = 10,
     rounds: int = WARM_UP,
-    pairs: str = "independent",
     each: Callable[[FairExp, Query], None] | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> FairExp:
-    """FairExp around PairRank after some rounds of perfect users; `each` is called before every round."""
+    """FairExp around PairRank(**settings) after some rounds of perfect users; `each` is called before every round."""
     shares = np.ones(1 + max(int(query.groups.max()) for query, _ in queries if query.groups is not None))
-    host = PairRank(queries[0][0].features.shape[1], length=length, pairs=pairs, seed=1)
-    ranker = FairExp(host, tolerance=0.1, shares=shares, seed=2, **settings)  # type: ignore[arg-type]
+    host = PairRank(queries[0][0].features.shape[1], length=length, seed=1, **settings)
+    ranker = FairExp(host, tolerance=0.1, shares=shares, seed=2)
     user = load_user("perfect", n_grades=5, seed=3)
     for t in range(rounds):
         query, grades = queries[t % len(queries)]

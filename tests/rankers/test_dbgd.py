@@ -7,7 +7,10 @@ import pytest
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
+from fairexp.kernels.interleaving import draft_duel
+from fairexp.kernels.linear import scale_to_unit
 from fairexp.rankers.dbgd import DBGD, unit_vector
+from fairexp.rankers.interleaving import team_draft
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 
@@ -56,6 +59,28 @@ def test_directions_are_uniform_on_the_sphere():
     assert directions.mean(axis=0) == pytest.approx(np.zeros(3), abs=0.05)
     assert directions.T @ directions / 4000 == pytest.approx(np.eye(3) / 3, abs=0.03)
     assert {float(unit_vector(1, rng)[0]) for _ in range(50)} == {-1.0, 1.0}
+
+
+def test_the_zero_vector_stays_as_it_is_and_a_duel_along_it_has_no_winner():
+    zero = np.zeros(3)
+    assert not scale_to_unit(zero) and not zero.any()
+    scores, shown, team = np.empty(5), np.empty(4, dtype=np.int64), np.empty(4)
+    rng = np.random.default_rng(0)
+    draft_duel(rng.random((5, 3)), rng.random(3), zero, 1.0, rng.random(9), scores, shown, team)
+    assert sorted(shown) == sorted(np.argsort(-scores)[:4]) and not team.any()
+
+
+def test_a_draft_is_that_of_the_two_score_lists():
+    query = some_query(n=12, d=4, seed=5)
+    ranker = DBGD(4, length=6, seed=3)
+    ranker.weights = np.array([1.0, -2.0, 0.5, 0.0])
+    ranking = ranker.rank(query)
+    rng = DBGD(4, length=6, seed=3)._stream.at(0)
+    direction = unit_vector(4, rng)
+    rival = query.features @ (ranker.weights + direction)
+    shown, credit = team_draft(query.features @ ranker.weights, rival, length=6, rng=rng)
+    assert np.array_equal(ranking.memory["direction"], direction)
+    assert np.array_equal(ranking.shown, shown) and np.array_equal(ranking.memory["credit"], credit)
 
 
 def test_equal_documents_are_shown_in_random_order():

@@ -4,8 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairexp.data import world
+from fairexp.errors import ArgumentError
+from fairexp.metrics import misordered_pairs, ndcg
 from fairexp.rankers.controls import FixedScores, Oracle
 from fairexp.simulation.loop import Round
 from fairexp.simulation.recording import GAMMA, Meter, Trace, checkpoints, heldout_ndcg
@@ -37,6 +41,32 @@ def test_a_meter_audits_from_outside() -> None:
     third = meter.row(a_round(3, [0, 1], [0, 0, 1], [1, 0, 0]))
     assert third["online_ndcg"] == pytest.approx(1.0 + GAMMA**2)
     assert third["unfairness"] == pytest.approx(1.5) and (third["clicks"], third["added_regret"]) == (1, 2)
+
+
+@given(
+    grades=st.lists(st.integers(0, 6), min_size=1, max_size=20),
+    length=st.integers(1, 25),
+    k=st.integers(1, 12),
+    seed=st.integers(0, 1000),
+)
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_what_a_meter_says_is_what_the_metrics_say(grades: list[int], length: int, k: int, seed: int) -> None:
+    relevance = np.array(grades)
+    shown = np.random.default_rng(seed).permutation(len(grades))[:length]
+    played = a_round(1, shown.tolist(), [0] * len(grades), grades)
+    row = Meter(exposure=np.ones(length), shares=None, k=k).row(played)
+    assert row["ndcg"] == pytest.approx(ndcg(relevance[shown], relevance, k=k), abs=1e-12)
+    assert row["misordered_pairs"] == misordered_pairs(shown, relevance)
+
+
+@pytest.mark.parametrize(
+    ("shown", "relevance", "named"),
+    [([0, 0], [1, 0], "shown"), ([0, 1], [1, -1], "relevance"), ([1], [0, 60], "grade")],
+)
+def test_a_meter_refuses_what_the_metrics_refuse(shown: list[int], relevance: list[int], named: str) -> None:
+    meter = Meter(exposure=np.ones(2), shares=None)
+    with pytest.raises(ArgumentError, match=named):
+        meter.row(a_round(1, shown, [0, 0], relevance))
 
 
 def test_no_groups_no_unfairness() -> None:
@@ -77,3 +107,10 @@ def test_a_trace_in_chunks_is_the_whole(tmp_path: Path) -> None:
         for row in rows:
             trace.write(row)
     assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == rows
+    assert parquet.ParquetFile(tmp_path / "t.parquet").num_row_groups == 3
+
+
+def test_a_trace_of_nothing_leaves_no_file(tmp_path: Path) -> None:
+    with Trace(tmp_path / "t.parquet"):
+        pass
+    assert not (tmp_path / "t.parquet").exists()

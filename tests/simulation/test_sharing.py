@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from fairexp.data import read_letor
 from fairexp.simulation.batch import run_many
 from fairexp.simulation.settings import DataSettings, Settings, run
-from fairexp.simulation.sharing import ARRAYS, _mapped, adopt, share, with_shared_data
+from fairexp.simulation.sharing import ARRAYS, _mapped, kind_of, open_shared, share
 
 SMALL = Settings(data=DataSettings("mslr-pagerank", n_queries=8), rounds=20, n_points=4)
 
 
 def test_shared_data_has_the_same_values_and_is_mapped(tmp_path):
-    (train, heldout), (shared_train, shared_heldout) = SMALL.data.load(), opened(SMALL, tmp_path)
+    (train, heldout), (shared_train, shared_heldout, _) = SMALL.data.load(), opened(SMALL, tmp_path)
     for before, after in ((train, shared_train), (heldout, shared_heldout)):
         for name in ARRAYS:
             values = getattr(before, name)
@@ -33,17 +34,30 @@ def test_shared_data_has_the_same_values_and_is_mapped(tmp_path):
 
 
 def opened(settings, folder):
-    adopt(share([settings], folder))
-    return with_shared_data(settings).data.load()
+    return open_shared(share([settings], folder))[kind_of(settings)]
 
 
 def test_runs_on_shared_data_are_the_same_and_say_the_same_settings(tmp_path):
     expected = run(SMALL, folder=tmp_path / "alone")
-    adopt(share([SMALL], tmp_path))
-    result = run(with_shared_data(SMALL), folder=tmp_path / "shared")
+    result = run(SMALL, data=opened(SMALL, tmp_path / "files"), folder=tmp_path / "shared")
     assert result.online_ndcg == expected.online_ndcg
     texts = [(tmp_path / name / "settings.json").read_text() for name in ("alone", "shared")]
     assert json.loads(texts[0]) == json.loads(texts[1])
+
+
+def test_a_run_plays_on_the_data_that_it_is_handed():
+    handed = (DataSettings("mslr-pagerank", n_queries=3, seed=5).load()[0], None, None)
+    result = run(SMALL, data=handed)
+    assert {point["query"] for point in result.points} <= {0, 1, 2}
+    assert result.offline_ndcg is None
+    assert result.online_ndcg != run(SMALL).online_ndcg
+
+
+def test_validation_queries_are_shared_where_a_run_holds_them_back(tmp_path):
+    settings = replace(SMALL, validate=True)
+    assert kind_of(settings) != kind_of(SMALL)
+    *_, validation = opened(settings, tmp_path)
+    assert np.array_equal(validation.grades, settings.data.load_parts()[2].grades)
 
 
 def test_each_kind_of_data_is_loaded_once(tmp_path):
@@ -72,8 +86,8 @@ def test_text_through_the_cache_is_shared_where_it_lies(tmp_path, monkeypatch):
     text.write_text("".join(f"{i % 3} qid:{i // 4} 1:{i} 2:{i * i % 7}\n" for i in range(40)))
     settings = Settings(data=DataSettings(str(text), group="2:0.5"))
     shared = share([settings], tmp_path / "shared")
-    train, heldout = shared[settings.data, False]
-    assert heldout is None
+    train, heldout, validation = shared[kind_of(settings)]
+    assert heldout is None and validation is None
     assert train.arrays["features"].path.startswith(str(tmp_path / "cache"))
     assert np.array_equal(train.open().features, read_letor(text).features)
 

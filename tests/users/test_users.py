@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError, StateError
+from fairexp.kernels.clicks import extremes
 from fairexp.types import Ranking
 from fairexp.users import Cascade, DependentClickModel, PositionBased, dependent_clicks, preset_grades
 from fairexp.users.dependent import PRESETS
@@ -166,6 +167,12 @@ def test_an_empty_ranking_gives_no_clicks():
     assert dependent_clicks("perfect", seed=0).browse(show([]), [0, 1]).shape == (0,)
 
 
+@given(values=st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=20))
+@settings(deadline=None, derandomize=True, max_examples=50)
+def test_extremes_are_the_lowest_and_the_highest(values):
+    assert extremes(np.array(values)) == (min(values), max(values))
+
+
 def test_bad_input_is_named():
     user = dependent_clicks("navigational", n_grades=3, seed=0)
     before = user.state()["rng.counter"].copy()
@@ -177,6 +184,8 @@ def test_bad_input_is_named():
         user.browse(show([0]), [0.5])
     with pytest.raises(ArgumentError, match="got 2 grades for a ranking that shows document 5"):
         user.browse(show([0, 5]), [0, 1])
+    with pytest.raises(ArgumentError, match="got 2 grades for a ranking that shows document -1"):
+        user.browse(show([0, -1]), [0, 1])
     with pytest.raises(ArgumentError, match=r"relevance: .*shape \(1, 2\)"):
         user.browse(show([0]), [[0, 1]])
     with pytest.raises(ArgumentError, match=r"ranking: expected the fairexp.Ranking"):

@@ -13,17 +13,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fairexp.experiments.performing import Outcome, perform
-from fairexp.simulation.sharing import Shared, adopt, share, with_shared_data
+from fairexp.simulation.settings import Parts
+from fairexp.simulation.sharing import Kind, Shared, kind_of, open_shared, share
 
 ATTEMPTS = 2
 """How often a run may take its process with it before it counts as failed."""
 _PREFIX = "fairexp-runs-"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+_data: dict[Kind, Parts] = {}
+"""In a worker: the data of all runs, mapped."""
 
 
 class LocalProcesses:
@@ -108,8 +110,8 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _work(work: Callable[[Any], Any], task: Any) -> Any:
-    return work(replace(task, settings=with_shared_data(task.settings)))
+def _work(work: Callable[..., Any], task: Any) -> Any:
+    return work(task, data=_data.get(kind_of(task.settings)))
 
 
 def _pool(jobs: int, shared: Shared) -> ProcessPoolExecutor:
@@ -123,7 +125,7 @@ def _pool(jobs: int, shared: Shared) -> ProcessPoolExecutor:
 
 def _start(shared: Shared) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    adopt(shared)
+    _data.update(open_shared(shared))
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

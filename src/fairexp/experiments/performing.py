@@ -14,7 +14,7 @@ import fairexp
 from fairexp.errors import ToleranceWarning
 from fairexp.simulation.recording import GAMMA, checkpoints
 from fairexp.simulation.registry import DEFAULTS, FAIR
-from fairexp.simulation.settings import Settings, run
+from fairexp.simulation.settings import Parts, Settings, run
 
 FINE = 80
 """About how many points a run gives besides those at which held-out quality is measured."""
@@ -41,14 +41,14 @@ class Outcome:
     trace: str | None = None
 
 
-def perform(task: Task) -> Outcome:
-    """Play the run; an exception becomes part of the outcome."""
+def perform(task: Task, *, data: Parts | None = None) -> Outcome:
+    """Play the run, on `data` where it is at hand; an exception becomes part of the outcome."""
     for path in task.paths:
         if path not in sys.path:
             sys.path.insert(0, path)
     started = time.perf_counter()
     try:
-        record = play_run(task.settings)
+        record = play_run(task.settings, data=data)
     except Exception as error:
         # Ours to tell, not to raise: one broken run must not end the others.
         return Outcome(task.key, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
@@ -57,12 +57,12 @@ def perform(task: Task) -> Outcome:
     return Outcome(task.key, record=record)
 
 
-def play_run(settings: Settings) -> dict[str, Any]:
+def play_run(settings: Settings, *, data: Parts | None = None) -> dict[str, Any]:
     """The record of a run. `result` and `points` depend on the settings alone, `timing` on the machine too."""
     collector = Collector(settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceWarning)  # told once, before the runs
-        result = run(settings, progress=collector)
+        result = run(settings, data=data, progress=collector)
     if result.interrupted:
         raise KeyboardInterrupt
     summary = result.summary()

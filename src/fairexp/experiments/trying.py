@@ -19,7 +19,7 @@ from fairexp.experiments.performing import Outcome, Task
 from fairexp.experiments.planning import Folds, Place, make_run, places, swept
 from fairexp.experiments.runs import Run, parameters_text
 from fairexp.experiments.spec import Experiment
-from fairexp.simulation.settings import loaded_parts, run
+from fairexp.simulation.settings import Parts, run
 
 PROBE_ROUNDS = 2000
 _WARM = 3
@@ -126,7 +126,7 @@ def try_out(experiment: Experiment, folds: Folds, executor: Executor, *, paths: 
     return list(notes)
 
 
-def try_one(task: Task) -> Outcome:
+def try_one(task: Task, *, data: Parts | None = None) -> Outcome:
     """One round of a run, in a worker."""
     import traceback
 
@@ -134,7 +134,7 @@ def try_one(task: Task) -> Outcome:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ToleranceWarning)
-            run(replace(task.settings, rounds=1, n_points=1))
+            run(replace(task.settings, rounds=1, n_points=1), data=data)
     except Exception as error:
         return Outcome(task.key, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, ToleranceWarning)]
@@ -151,18 +151,16 @@ def probe(probes: Sequence[Probe], executor: Executor) -> dict[str, Pace]:
     return found
 
 
-def probe_one(asked: Probe) -> tuple[str, Pace]:
+def probe_one(asked: Probe, *, data: Parts | None = None) -> tuple[str, Pace]:
     """Play some seconds of a run, in a worker, and time its rounds."""
     _import_from(asked.paths)
     settings = asked.settings
     settings = replace(settings, rounds=min(settings.rounds, PROBE_ROUNDS), n_points=6)
-    if settings.validate:
-        loaded_parts(settings.data, True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceWarning)
-        run(replace(settings, rounds=2, n_points=1))  # compiled kernels, warm caches
+        run(replace(settings, rounds=2, n_points=1), data=data)  # data loaded, kernels compiled, caches warm
         watch = _StopWatch(asked.seconds)
-        run(settings, progress=watch)
+        run(settings, data=data, progress=watch)
     return asked.key, watch.pace()
 
 

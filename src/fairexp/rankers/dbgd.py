@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 
-from fairexp.errors import ArgumentError
 from fairexp.kernels.interleaving import draft_duel
-from fairexp.kernels.linear import duel_scores, linear_scores
+from fairexp.kernels.linear import duel_scores, linear_scores, scale_to_unit
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Ranker
+from fairexp.rankers.climbing import Climber
 from fairexp.rankers.interleaving import probabilistic, probabilistic_preference, team_draft_preference
-from fairexp.types import Bools, Floats, Query, Ranking, State
+from fairexp.types import Bools, Floats, Query, Ranking
 from fairexp.validation import check_choice, check_number
 
 
-class DBGD(Ranker):
+class DBGD(Climber):
     """A linear ranker that duels with a random neighbour in every round and moves towards it when it loses.
 
     The neighbour lies `step` away in a direction drawn uniformly from the sphere. The lists of both are
@@ -49,23 +47,21 @@ class DBGD(Ranker):
         decay: float = 1.0,
         seed: Seed = None,
     ) -> None:
-        super().__init__(n_features, length=length, seed=seed)
+        super().__init__(n_features, length=length, learning_rate=learning_rate, decay=decay, seed=seed)
         self.interleaving = check_choice("interleaving", interleaving, ("team-draft", "probabilistic"))
         self.step = check_number("step", step, above=0.0)
-        self.learning_rate = check_number("learning_rate", learning_rate, above=0.0)
-        self.decay = check_decay(decay)
-        self.weights: Floats = np.zeros(self.n_features)
-        self._rate = self.learning_rate
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        direction = unit_vector(self.n_features, rng)
         if self.interleaving == "team-draft":
-            n, m = query.n_candidates, min(self.length, query.n_candidates)
+            n = len(query.features)
+            m = min(self.length, n)
+            direction = rng.standard_normal(self.n_features)
             scores, shown, credit = np.empty(n), np.empty(m, dtype=np.int64), np.empty(m)
             draft_duel(
                 query.features, self.weights, direction, self.step, rng.random(n + m), scores, shown, credit
             )  # fmt: skip
         else:
+            direction = unit_vector(self.n_features, rng)
             scores, rival_scores = duel_scores(query.features, self.weights, direction, self.step)
             shown, credit = probabilistic(scores, rival_scores, length=self.length, rng=rng)
         return self._show(query, shown, scores, memory={"direction": direction, "credit": credit})
@@ -74,33 +70,16 @@ class DBGD(Ranker):
         prefer = team_draft_preference if self.interleaving == "team-draft" else probabilistic_preference
         credit = np.asarray(ranking.memory["credit"], dtype=np.float64)
         if prefer(credit, clicks) > 0.0:
-            self.weights = self.weights + self._rate * np.asarray(ranking.memory["direction"], dtype=np.float64)
-            self._rate *= self.decay
+            self._move(np.asarray(ranking.memory["direction"], dtype=np.float64))
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = linear_scores(features, self.weights)
         return scores
 
-    def _state(self) -> State:
-        return {"weights": self.weights.copy(), "rate": np.array(self._rate)}
-
-    def _restore(self, arrays: State) -> None:
-        self.weights = np.array(arrays["weights"], dtype=np.float64)
-        self._rate = float(arrays["rate"])
-
 
 def unit_vector(n_features: int, rng: np.random.Generator) -> Floats:
     """A direction (n_features,), uniform on the sphere."""
-    norm = 0.0
-    while norm == 0.0:  # the zero vector has no direction
+    vector = rng.standard_normal(n_features)
+    while not scale_to_unit(vector):  # the zero vector has no direction
         vector = rng.standard_normal(n_features)
-        norm = math.sqrt(vector @ vector)
-    vector /= norm
     return vector
-
-
-def check_decay(decay: float) -> float:
-    """`decay` as a float above 0 and at most 1, or an `ArgumentError`."""
-    if check_number("decay", decay, above=0.0) > 1.0:
-        raise ArgumentError("decay", repr(decay), "a number above 0 and at most 1", "Use 1 for a constant rate.")
-    return float(decay)

@@ -7,14 +7,12 @@ import numpy as np
 from fairexp.kernels.linear import bounded_scores, linear_scores, top_documents
 from fairexp.kernels.pdgd import document_weights, log_rest
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.dbgd import check_decay
+from fairexp.rankers.climbing import Climber
 from fairexp.rankers.scaling import MAX_NORM, shortened
-from fairexp.types import Bools, Floats, Query, Ranking, State
-from fairexp.validation import check_number
+from fairexp.types import Bools, Floats, Query, Ranking
 
 
-class PDGD(Ranker):
+class PDGD(Climber):
     """A linear ranker that samples its lists from a Plackett-Luce model and climbs a debiased pairwise gradient.
 
     Every clicked document is preferred to every examined one without a click, with a weight that undoes the
@@ -44,11 +42,7 @@ class PDGD(Ranker):
         decay: float = 1.0,
         seed: Seed = None,
     ) -> None:
-        super().__init__(n_features, length=length, seed=seed)
-        self.learning_rate = check_number("learning_rate", learning_rate, above=0.0)
-        self.decay = check_decay(decay)
-        self.weights: Floats = np.zeros(self.n_features)
-        self._rate = self.learning_rate
+        super().__init__(n_features, length=length, learning_rate=learning_rate, decay=decay, seed=seed)
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         scores = self._score(query.features)
@@ -65,16 +59,8 @@ class PDGD(Ranker):
         scores = linear_scores(features, self.weights)
         rest = float(ranking.memory["log_rest"])
         factors = document_weights(ranking.scores, rest, scores, clicks)
-        self.weights = self.weights + self._rate * (factors @ features)
-        self._rate *= self.decay
+        self._move(factors @ features)
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)
         return scores
-
-    def _state(self) -> State:
-        return {"weights": self.weights.copy(), "rate": np.array(self._rate)}
-
-    def _restore(self, arrays: State) -> None:
-        self.weights = np.array(arrays["weights"], dtype=np.float64)
-        self._rate = float(arrays["rate"])

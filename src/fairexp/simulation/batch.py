@@ -15,7 +15,7 @@ from typing import Any
 
 from fairexp.simulation.run import Result
 from fairexp.simulation.settings import Settings, run
-from fairexp.simulation.sharing import Shared, adopt, share, with_shared_data
+from fairexp.simulation.sharing import Shared, kind_of, open_shared, share
 
 Progress = Callable[[int, dict[str, Any]], None]
 """Called with the number of a run and its latest row."""
@@ -102,8 +102,7 @@ def _follow(futures: Sequence[Future[Result | None]], reports: Any, progress: Pr
 
 def _start(reports: Any, stop: Any, shared: Shared) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker["reports"], _worker["stop"] = reports, stop
-    adopt(shared)
+    _worker["reports"], _worker["stop"], _worker["data"] = reports, stop, open_shared(shared)
 
 
 def _work(number: int, settings: Settings, place: Path | None) -> Result | None:
@@ -116,7 +115,7 @@ def _work(number: int, settings: Settings, place: Path | None) -> Result | None:
             raise KeyboardInterrupt
         report(row)
 
-    return run(with_shared_data(settings), folder=place, progress=report_unless_stopped)
+    return run(settings, data=_worker["data"][kind_of(settings)], folder=place, progress=report_unless_stopped)
 
 
 def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:

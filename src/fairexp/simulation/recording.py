@@ -11,12 +11,17 @@ import numpy as np
 from fairexp.arrays import Floats
 from fairexp.data import Dataset
 from fairexp.fairness.ledger import Ledger
-from fairexp.metrics import dataset_ndcg, misordered_pairs, ndcg
+from fairexp.kernels.quality import shown_quality
+from fairexp.metrics import dataset_ndcg, misordered_pairs
+from fairexp.metrics.grades import MAX_GRADE
+from fairexp.metrics.ndcg import discounts
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.loop import Round
 
 GAMMA = 0.9995
 """The chance that the session goes on after a round: the paper's discount for online NDCG."""
+
+_GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
 
 
 class Meter:
@@ -29,13 +34,16 @@ class Meter:
         self.exposure = exposure
         self.ledger = None if shares is None else Ledger(shares)
         self.k = k
+        self._discount = discounts(k)
         self.online_ndcg = 0.0
         self._weight = 1.0
 
     def row(self, played: Round) -> dict[str, Any]:
         """The measurements of one round."""
         ranking = played.ranking
-        quality = ndcg(played.relevance[ranking.shown], played.relevance, k=self.k)
+        quality, misordered = shown_quality(ranking.shown, played.relevance, _GAIN, self._discount)
+        if misordered < 0:
+            misordered = misordered_pairs(ranking.shown, played.relevance)  # says what is wrong
         self.online_ndcg += self._weight * quality
         self._weight *= GAMMA
         row: dict[str, Any] = {
@@ -43,8 +51,8 @@ class Meter:
             "query": played.query,
             "ndcg": quality,
             "online_ndcg": self.online_ndcg,
-            "clicks": int(played.clicks.sum()),
-            "misordered_pairs": misordered_pairs(ranking.shown, played.relevance),
+            "clicks": int(np.count_nonzero(played.clicks)),
+            "misordered_pairs": misordered,
             "added_regret": ranking.added_regret,
             "qualified": ranking.qualified,
             "heldout_ndcg": None,
@@ -52,7 +60,7 @@ class Meter:
         if self.ledger is not None and ranking.groups is not None:
             self.ledger.charge(ranking.groups, self.exposure[: len(ranking)])
             row["unfairness"] = self.ledger.largest_gap
-            row.update({f"exposure_{g}": amount for g, amount in enumerate(self.ledger.exposure)})
+            row.update({f"exposure_{g}": amount for g, amount in enumerate(self.ledger.exposure.tolist())})
         return row
 
 
@@ -82,25 +90,33 @@ class Trace:
     def __init__(self, path: Path, *, chunk: int = 10_000) -> None:
         self.path = path
         self._chunk = chunk
-        self._rows: list[dict[str, Any]] = []
+        self._columns: dict[str, list[Any]] = {}
+        self._n_rows = 0
         self._writer: Any = None
 
     def write(self, row: dict[str, Any]) -> None:
         """Keep one row; the first decides the columns."""
-        self._rows.append(row)
-        if len(self._rows) >= self._chunk:
+        if self._writer is None:
+            self._open(row)
+        for name, column in self._columns.items():
+            column.append(row.get(name))
+        self._n_rows += 1
+        if self._n_rows >= self._chunk:
             self._flush()
+
+    def _open(self, row: dict[str, Any]) -> None:
+        from pyarrow import parquet
+
+        self._writer = parquet.ParquetWriter(self.path, _schema(row), compression="zstd")
+        self._columns = {name: [] for name in row}
 
     def _flush(self) -> None:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        if not self._rows:
-            return
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self.path, _schema(self._rows[0]), compression="zstd")
-        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
-        self._rows = []
+        if self._n_rows:
+            self._writer.write_table(pa.table(self._columns, schema=self._writer.schema))
+        self._columns = {name: [] for name in self._columns}
+        self._n_rows = 0
 
     def __enter__(self) -> Self:
         return self

@@ -26,6 +26,9 @@ WORLD_TEST = 300
 
 SHARES = ("equal", "size", "average_utility", "total_utility")
 
+Parts = tuple[Dataset, Dataset | None, Dataset | None]
+"""The data to serve from, to evaluate on, and to choose parameters on."""
+
 
 @dataclass(frozen=True)
 class DataSettings:
@@ -131,13 +134,18 @@ class Settings:
 
 
 def run(
-    settings: Settings, *, folder: Path | None = None, progress: Callable[[dict[str, Any]], None] | None = None
+    settings: Settings,
+    *,
+    data: Parts | None = None,
+    folder: Path | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> Result:
-    """Build what `settings` name and simulate it. One root seed gives the streams of queries, ranker and user."""
+    """Build what `settings` name and simulate it. One root seed gives the streams of queries, ranker and user.
+
+    `data` are the parts that `settings` name, where they are at hand; else they are loaded, and the last few kept.
+    """
     check_count("rounds", settings.rounds)
-    train, heldout, validation = (
-        loaded_parts(settings.data, True) if settings.validate else (*_loaded(settings.data), None)
-    )
+    train, heldout, validation = loaded_parts(settings.data, settings.validate) if data is None else data
     queries, ranker_seed, user_seed = np.random.SeedSequence(settings.seed).spawn(3)
     shares = shares_of(settings.shares, train)
     exposure = exposure_curve(settings.exposure, settings.length)
@@ -186,11 +194,6 @@ def shares_of(spec: str | tuple[float, ...], dataset: Dataset) -> Floats | None:
 
 
 @lru_cache(maxsize=4)
-def _loaded(data: DataSettings) -> tuple[Dataset, Dataset | None]:
-    return data.load()
-
-
-@lru_cache(maxsize=4)
-def loaded_parts(data: DataSettings, validation: bool) -> tuple[Dataset, Dataset, Dataset | None]:
-    """`DataSettings.load_parts`, the last few kept."""
-    return data.load_parts(validation=validation)
+def loaded_parts(data: DataSettings, validation: bool) -> Parts:
+    """The parts that a run needs, the last few kept: with `validation`, queries to choose parameters on held back."""
+    return data.load_parts() if validation else (*data.load(), None)

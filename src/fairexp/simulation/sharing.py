@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.data import Dataset
-from fairexp.simulation.settings import DataSettings, Settings
+from fairexp.simulation.settings import DataSettings, Parts, Settings, loaded_parts
 
 ARRAYS = ("features", "grades", "offsets", "groups", "raw", "raw_rows")
-_Parts = tuple[Dataset | None, ...]
 
 
 class Mapped(NamedTuple):
@@ -41,21 +40,10 @@ class SharedDataset(NamedTuple):
         return Dataset(**arrays, **self.rest)
 
 
-Shared = dict[tuple[DataSettings, bool], tuple[SharedDataset | None, ...]]
-"""For each kind of data, and whether validation queries are held back: train, heldout (and validation) parts."""
-
-_opened: dict[tuple[DataSettings, bool], _Parts] = {}
-
-
-@dataclass(frozen=True)
-class SharedData(DataSettings):
-    """Settings of data that `adopt` has made known to this process; the same fields, but nothing is read or made."""
-
-    def load(self) -> tuple[Dataset, Dataset | None]:
-        return _opened[_plain(self), False]  # type: ignore[return-value]
-
-    def load_parts(self, *, validation: bool = True) -> tuple[Dataset, Dataset, Dataset | None]:
-        return _opened[_plain(self), validation]  # type: ignore[return-value]
+Kind = tuple[DataSettings, bool]
+"""Which data, and whether validation queries are held back."""
+Shared = dict[Kind, tuple[SharedDataset | None, ...]]
+"""The parts of each kind of data: to serve from, to evaluate on, to choose parameters on."""
 
 
 def share(runs: Iterable[Settings], folder: Path) -> Shared:
@@ -64,25 +52,24 @@ def share(runs: Iterable[Settings], folder: Path) -> Shared:
     Arrays that are mapped from files already stay where they are.
     """
     shared: Shared = {}
-    for settings in runs:
-        kind = settings.data, settings.validate
-        if kind not in shared:
-            parts: _Parts = settings.data.load_parts() if settings.validate else settings.data.load()
-            place = folder / str(len(shared))
-            saved = (None if part is None else _save(part, place / str(i)) for i, part in enumerate(parts))
-            shared[kind] = tuple(saved)
+    for kind in dict.fromkeys(map(kind_of, runs)):
+        place = folder / str(len(shared))
+        parts = enumerate(loaded_parts(*kind))
+        shared[kind] = tuple(None if part is None else _save(part, place / str(i)) for i, part in parts)
     return shared
 
 
-def adopt(shared: Shared) -> None:
-    """Map what `share` saved, for settings that `with_shared_data` returned."""
-    for kind, parts in shared.items():
-        _opened[kind] = tuple(None if part is None else part.open() for part in parts)
+def open_shared(shared: Shared) -> dict[Kind, Parts]:
+    """Map what `share` saved: the parts of each kind of data, for `run(..., data=...)`."""
+    opened: Any = {
+        kind: tuple(None if part is None else part.open() for part in parts) for kind, parts in shared.items()
+    }
+    return dict(opened)
 
 
-def with_shared_data(settings: Settings) -> Settings:
-    """The same run on the data that its process has adopted."""
-    return replace(settings, data=SharedData(**_values(settings.data)))
+def kind_of(settings: Settings) -> Kind:
+    """The kind of data that a run needs."""
+    return settings.data, settings.validate
 
 
 def _save(dataset: Dataset, folder: Path) -> SharedDataset:
@@ -101,11 +88,3 @@ def _mapped(array: NDArray[Any], path: Path) -> Mapped:
         return Mapped(str(root.filename), offset, array.dtype.str, array.shape)
     np.ascontiguousarray(array).tofile(path)
     return Mapped(str(path), 0, array.dtype.str, array.shape)
-
-
-def _plain(data: DataSettings) -> DataSettings:
-    return DataSettings(**_values(data))
-
-
-def _values(data: DataSettings) -> dict[str, Any]:
-    return {field.name: getattr(data, field.name) for field in fields(data)}

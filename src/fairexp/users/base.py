@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, StateError
+from fairexp.kernels.clicks import extremes
 from fairexp.randomness import Seed, make_rng, restore_rng, rng_state
 from fairexp.types import Ranking
 
@@ -48,14 +49,15 @@ class User(ABC):
             raise ArgumentError("ranking", type(ranking).__name__, "the fairexp.Ranking that rank() returned")
         grades = self._checked_grades(relevance, n_axes=1)
         shown = ranking.shown
-        if shown.size and not 0 <= shown.min() <= shown.max() < len(grades):
+        lowest, highest = extremes(shown)
+        if shown.size and not 0 <= lowest <= highest < len(grades):
             raise ArgumentError(
                 "relevance",
-                f"{len(grades)} grades for a ranking that shows document {shown.max()}",
+                f"{len(grades)} grades for a ranking that shows document {lowest if lowest < 0 else highest}",
                 "one grade per candidate of the query",
                 "Pass the grades of all candidates, not those of the shown ones.",
             )
-        many = self.visit_many(grades[shown][np.newaxis])
+        many = self._visit(grades[shown][np.newaxis], self._coins(1, len(shown)))
         return Visit(many.clicks[0], many.examined[0])
 
     def visit_many(self, grades: ArrayLike) -> Visit:
@@ -88,7 +90,9 @@ class User(ABC):
         """Behave, given checked `grades` (S, m) and uniform `coins` (S, 2, m); no other randomness."""
 
     def _coins(self, n_sessions: int, length: int) -> Floats:
-        n_pages = max(1, -(-length // PAGE))
+        if length <= PAGE:
+            return self._rng.random((n_sessions, 2, PAGE))[:, :, :length]
+        n_pages = -(-length // PAGE)
         pages = self._rng.random((n_sessions, n_pages, 2, PAGE))
         return pages.swapaxes(1, 2).reshape(n_sessions, 2, n_pages * PAGE)[:, :, :length]
 
@@ -99,15 +103,16 @@ class User(ABC):
             raise ArgumentError("relevance", f"shape {given.shape}", wanted)
         if given.size and given.dtype.kind not in "iub":
             raise ArgumentError("relevance", f"dtype {given.dtype}", "whole-number grades")
-        if given.size and not 0 <= given.min() <= given.max() < self.n_grades:
-            bad = given.min() if given.min() < 0 else given.max()
+        grades = np.ascontiguousarray(given, dtype=np.int64)
+        lowest, highest = extremes(grades.ravel())
+        if given.size and not 0 <= lowest <= highest < self.n_grades:
             raise ArgumentError(
                 "relevance",
-                f"grade {bad}",
+                f"grade {lowest if lowest < 0 else highest}",
                 f"grades 0 to {self.n_grades - 1}",
                 f"This user knows {self.n_grades} grades; give its tables one probability per grade of the data.",
             )
-        return given.astype(np.int64, copy=False)
+        return grades
 
 
 def check_probabilities(name: str, values: ArrayLike, *, length: int | None = None) -> Floats:
