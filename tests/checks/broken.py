@@ -46,6 +46,27 @@ class ShowsTooMany(Sound):
             self.length -= 1
 
 
+class IgnoresShorter(Sound):
+    def _rank(self, query, rng):
+        built_with, self.length = self.length, 10
+        try:
+            return super()._rank(query, rng)
+        finally:
+            self.length = built_with
+
+
+class StaysShort(Sound):
+    def _shortened(self, length):
+        shorter = super()._shortened(length)
+        self.length = length
+        return shorter
+
+
+class TakesLonger(Sound):
+    def _shortened(self, length):
+        return super()._shortened(min(max(length, 1), self.length))
+
+
 class ShowsTwice(Sound):
     def _rank(self, query, rng):
         ranking = super()._rank(query, rng)

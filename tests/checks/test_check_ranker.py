@@ -21,8 +21,13 @@ AWKWARD = "awkward queries and clicks"
 REFUSALS = "bad input is refused"
 FOREIGN = "foreign rankings are refused"
 
+SHORTER = "a shorter list on request"
+
 BROKEN = [
     (rankers.ShowsTooMany, LISTS, "expected (10,)"),
+    (rankers.IgnoresShorter, SHORTER, "expected (1,)"),
+    (rankers.StaysShort, SHORTER, "own length is 1 afterwards"),
+    (rankers.TakesLonger, REFUSALS, "a list longer than its own was accepted"),
     (rankers.ShowsTwice, LISTS, "repeats a document"),
     (rankers.ShowsOthers, LISTS, "expected indices"),
     (rankers.MixesFeatures, LISTS, "ranking.features"),

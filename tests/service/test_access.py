@@ -113,6 +113,38 @@ def test_without_keys_it_serves_this_machine_only(live: Start, sqlite_address: s
     assert spoofed.status_code == 403 and spoofed.json()["error"]["code"] == "host_not_allowed"
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"X-Forwarded-For": "203.0.113.7"},
+        {"Forwarded": "for=x"},
+    ],
+)
+def test_without_keys_neither_pages_of_others_nor_proxies_may_ask(
+    live: Start, sqlite_address: str, headers: dict[str, str]
+) -> None:
+    running = live(sqlite_address)
+    refused = running.client.post("/v1/policies/shop/rank", json=rank_body(), headers=headers)
+    assert refused.status_code == 403 and refused.json()["error"]["code"] == "host_not_allowed"
+    own = running.client.post("/v1/policies/shop/rank", json=rank_body(), headers={"Origin": running.url})
+    assert own.status_code == 200
+
+
+def test_revoking_the_last_key_closes_the_service_and_does_not_open_it(live: Start, sqlite_address: str) -> None:
+    store = open_store(sqlite_address)
+    store.open(serving=False)
+    key, token = make_key(store, name="only", roles=["admin"])
+    running = live(sqlite_address, settings={"keys_refresh_seconds": 0.05})
+    headers = {"X-API-Key": token}
+    assert running.client.get("/v1/policies", headers=headers).status_code == 200
+    revoke_key(store, key.id)
+    store.close()
+    _until(lambda: running.client.get("/v1/policies", headers=headers).status_code == 401)
+    assert running.client.get("/v1/policies").status_code == 401
+
+
 def test_without_keys_a_public_address_gets_nothing(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address, loopback=False)
     answer = running.client.post("/v1/policies/shop/rank", json=rank_body())
@@ -146,7 +178,7 @@ def test_rates_refill_with_time() -> None:
     access.use([Key("0" * 12, "k", hashlib.sha256(secret.encode()).digest(), ("read",), 0.0)])
 
     def ask() -> str:
-        return access.check("read", token=f"fx_{'0' * 12}_{secret}", host="x")
+        return access.check("read", token=f"fx_{'0' * 12}_{secret}", headers={"host": "x"})
 
     ask(), ask()
     with pytest.raises(ServiceError, match="at most 2 per second"):

@@ -36,8 +36,7 @@ def test_the_tolerance_holds_over_the_sequence_of_charges(live: Callable[..., Li
     engine = running.service.engine
     spent, n_shown = np.zeros(2), 0
     for entry in engine.store.latest(1, 2, limit=1000)[::-1]:  # type: ignore[arg-type]
-        opened = engine.read_ranking(engine.desk("shop"), entry.seq)
-        shown = opened.shown
+        shown, _ = engine.read_ranking(engine.desk("shop"), entry.seq)
         assert shown.spent is not None and shown.exposure is not None and shown.groups is not None
         assert np.array_equal(shown.spent, spent), "a ranking was charged out of order"
         spent = spent + np.bincount(shown.groups, weights=shown.exposure, minlength=2)
@@ -76,6 +75,45 @@ def test_a_ranking_waits_for_one_update_at_most(live: Callable[..., Live], sqlit
         return waits
 
     assert max(asyncio.run(meet())) < 1.9 * slow, "a ranking waited for more than one update"
+
+
+def test_a_long_search_holds_up_nobody_else(live: Callable[..., Live], sqlite_address: str) -> None:
+    """While one policy searches for a second, the service is healthy, tells its state and serves another policy."""
+    running = live(sqlite_address, policies={"shop": SPEC, "other": SPEC})
+    ranking_ids = {name: rank(running.service.engine, policy=name).id for name in ("shop", "other")}
+    ranker = running.service.engine.desk("shop").runtime.ranker
+    rank_, slow = ranker.rank, 1.0
+
+    def slowly(*arguments: object, **options: object) -> object:
+        time.sleep(slow)
+        return rank_(*arguments, **options)  # type: ignore[arg-type]
+
+    ranker.rank = slowly  # type: ignore[assignment, method-assign]
+
+    async def meet() -> list[float]:
+        waits = []
+        async with AsyncClient(running.url, timeout_seconds=30.0) as client:
+            late = asyncio.create_task(client.feedback(ranking_ids["shop"], [{"position": 1}]))
+            searches = [asyncio.create_task(client.rank("shop", IDS, matrix(0), groups=BY_ID)) for _ in range(12)]
+            await asyncio.sleep(0.2)
+            for ask in (
+                client.ready,
+                client.policies,
+                lambda: client.rank("other", IDS, matrix(1), groups=BY_ID),
+                lambda: client.policy("other"),
+                lambda: client.fairness("other"),
+                lambda: client.feedback(ranking_ids["other"], [{"position": 1}]),
+            ):
+                started = time.perf_counter()
+                assert await ask()
+                waits.append(time.perf_counter() - started)
+            assert not any(search.done() for search in searches), "the search was over before anybody asked"
+            for search in (late, *searches):
+                search.cancel()
+        return waits
+
+    assert max(asyncio.run(meet())) < 0.5 * slow
+    ranker.rank = rank_  # type: ignore[method-assign]
 
 
 def test_threads_may_share_an_engine(started: Callable[..., Engine], sqlite_address: str) -> None:

@@ -50,6 +50,24 @@ def test_a_store_that_fails_and_comes_back(live: Start, sqlite_address: str, mon
     assert running.client.post("/v1/feedback", json=events).json()["results"][0]["status"] == "learned"
 
 
+def test_recovery_goes_on_after_what_nobody_foresaw(live: Start, sqlite_address: str, monkeypatch: Any) -> None:
+    running = live(sqlite_address, settings=FAST)
+    _post(running)
+    reopen, tried = running.service.engine.store.reopen, []
+
+    def odd() -> None:
+        tried.append(time.monotonic())
+        if len(tried) < 3:
+            raise RuntimeError("not foreseen")
+        reopen()
+
+    monkeypatch.setattr(running.service.engine.store, "reopen", odd)
+    with failing(monkeypatch):
+        assert _post(running).status_code == 503
+    running.wait_ready(10)
+    assert len(tried) >= 3 and _post(running).status_code == 200
+
+
 @contextmanager
 def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All writes fail as on a disk that has become read-only."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import os
@@ -52,16 +53,23 @@ def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) ->
     assert labels == {"policy", "pair", "group", "outcome", "route", "status", "le"}
 
 
-def test_every_request_is_a_line_of_json_with_its_id(
-    live: Start, sqlite_address: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address)
-    with caplog.at_level(logging.INFO, logger="fairexp.service"):
+    written = io.StringIO()
+    handler, logger = logging.StreamHandler(written), logging.getLogger("fairexp.service")
+    handler.setFormatter(JsonLines())
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
         running.client.get("/v1/policies", headers={"X-Request-ID": "my-id"})
         time.sleep(0.05)
-    record = next(each for each in caplog.records if each.getMessage() == "request")
-    line = json.loads(JsonLines().format(record))
-    assert (line["route"], line["status"], line["method"], line["level"]) == ("/v1/policies", 200, "GET", "info")
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    (line,) = [json.loads(text) for text in written.getvalue().splitlines()]
+    told = {key: line[key] for key in ("message", "route", "status", "method", "level", "request_id")}
+    assert list(told.values()) == ["request", "/v1/policies", 200, "GET", "info", "my-id"]
 
 
 def test_the_client(live: Start, sqlite_address: str) -> None:

@@ -17,6 +17,7 @@ from tests.service.live import Live
 from tests.service.worlds import rank_body
 
 Start = Callable[..., Live]
+CHARTS = ("unfairness", "exposure", "regret", "qualified", "clicks", "learning", "weights", "latency")
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 
 
@@ -77,8 +78,9 @@ def test_it_is_honest_before_there_is_anything_and_comes_alive(live: Start, sqli
     visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
     assert not visit.page.is_visible("#charts-title")
     play(running.client, 12)
-    visit.page.wait_for_selector("#chart-unfairness svg")
-    visit.page.locator("#charts svg").nth(4).wait_for()
+    for name in CHARTS:
+        visit.page.wait_for_selector(f"#chart-{name} svg")
+    assert visit.page.locator("#charts figure").count() == len(CHARTS)
     assert visit.page.locator("#rankings li").count() == 12
     assert visit.page.locator("#rankings li").first.locator("rect.position").count() == 4
     numbers = visit.page.inner_text("#numbers")
@@ -92,12 +94,13 @@ def test_every_ranking_explains_itself_by_keyboard(live: Start, sqlite_address: 
     running = live(sqlite_address)
     play(running.client, 8)
     latest = running.client.get("/v1/policies/shop/rankings").json()["rankings"]
-    moved = next(each for each in latest if each["moved"])
+    moved = next(each for each in latest if any(move["drawn_at"] > move["position"] for move in each["moved"]))
     told = running.client.get(f"/v1/policies/shop/rankings/{moved['ranking_id']}").json()
     visit = Visit(browser, running.url)
-    button = visit.page.locator(f"[data-ranking='{moved['ranking_id']}']")
+    button = visit.page.locator(f"[data-ranking='{moved['ranking_id']}'] button")
     button.wait_for()
-    assert button.locator("path.arrow").count() >= 2
+    risen = [move for move in moved["moved"] if move["drawn_at"] > move["position"]]
+    assert button.locator("path.arrow").count() == button.locator("path.head").count() == len(risen)
     assert button.locator("line.block").count() >= 1
     button.focus()
     visit.page.keyboard.press("Enter")
@@ -106,6 +109,34 @@ def test_every_ranking_explains_itself_by_keyboard(live: Start, sqlite_address: 
     assert visit.page.locator("#why-items tbody tr").count() == 4
     visit.page.keyboard.press("Escape")
     visit.page.wait_for_selector("dialog:not([open])", state="attached")
+    visit.close()
+
+
+def test_it_refreshes_without_flicker_and_without_taking_the_focus_away(
+    live: Start, sqlite_address: str, browser: Any
+) -> None:
+    running = live(sqlite_address)
+    play(running.client, 6)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#chart-latency svg")
+    visit.page.locator("#rankings button").nth(3).focus()
+    # In the page: note every moment at which a chart is empty, and mark what is there now.
+    visit.page.evaluate(
+        """() => {
+            window.empty = 0;
+            new MutationObserver(() => {
+                const figures = [...document.querySelectorAll("#charts figure")];
+                window.empty += figures.filter((figure) => !figure.querySelector("svg")).length;
+            }).observe(document.querySelector("#charts"), { childList: true, subtree: true });
+            document.querySelector("#chart-clicks svg").id = "old";
+            window.focused = document.activeElement;
+        }"""
+    )
+    play(running.client, 2, start=6)
+    visit.page.wait_for_selector("#numbers dd:text-is('8')")
+    visit.page.wait_for_selector("#old", state="detached")
+    assert visit.page.evaluate("window.empty") == 0
+    assert visit.page.evaluate("document.activeElement === window.focused && window.focused.isConnected")
     visit.close()
 
 
@@ -161,6 +192,28 @@ def test_nothing_is_served_that_is_not_ours(live: Start, sqlite_address: str) ->
     assert running.client.get("/static/vega.js").headers["content-type"].startswith("text/javascript")
     for name in ("index.html", "charts.py", "..%2fapp.py"):
         assert running.client.get(f"/static/{name}").status_code == 404
+
+
+def test_the_charts_say_what_the_numbers_say(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    play(running.client, 20)
+    charts = running.client.get("/v1/policies/shop/charts").json()["charts"]
+    assert set(charts) == set(CHARTS)
+    theta = running.client.get("/v1/policies/shop").json()["theta"]
+    drawn = _values(charts["weights"])
+    assert [(each["feature"], each["weight"]) for each in drawn] == [
+        (each["feature"], each["weight"]) for each in theta["largest"]
+    ]
+    assert all((each["speaks"] == "for") == (each["weight"] >= 0) for each in drawn)
+    assert sum(each["rankings"] for each in _values(charts["latency"])) == 20
+    fairness = running.client.get("/v1/policies/shop/fairness").json()
+    rates = {each["position"]: each["clicks"] / each["shown"] for each in fairness["clicks_by_position"]}
+    assert {each["position"]: each["rate"] for each in _values(charts["clicks"])} == rates
+
+
+def _values(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """The data of a chart of bars."""
+    return list(chart["data"]["values"])
 
 
 def test_charts_are_made_again_only_when_there_is_something_new_and_time_has_passed() -> None:

@@ -11,9 +11,14 @@ import numpy as np
 import pytest
 
 from fairexp.errors import DataError
+from fairexp.rankers.pairrank import PairRank
+from fairexp.service.engine import Engine
 from fairexp.service.policy import Feature, PolicySpec, Scaling, load_policies, parse_policy
 from fairexp.service.problems import ServiceError
-from tests.service.worlds import SPEC, rank_body
+from fairexp.service.recovery import load_policy
+from fairexp.service.reports import policy_report
+from fairexp.service.store.base import Kind
+from tests.service.worlds import SPEC, play, rank_body
 
 Serve = Callable[..., httpx.Client]
 PLAIN = SPEC.model_dump(mode="json")
@@ -83,7 +88,11 @@ def test_files_that_make_no_sense(tmp_path: Path, text: str, problem: str) -> No
         ({"parameters": {"alpah": 1}}, "parameters.alpah"),
         ({"parameters": {"seed": 1}}, "parameters.seed"),
         ({"parameters": {"alpha": {"deep": 1}}}, "parameters.alpha"),
-        ({"parameters": {"window": 10**15}}, "parameters"),
+        ({"parameters": {"window": 10**14}}, "parameters"),
+        ({"parameters": {"window": 10**30}}, "parameters.window"),
+        ({"parameters": {"alpha": 1e300}}, "parameters.alpha"),
+        ({"ranker": "fixed", "parameters": {"weights": [1.0, True, 2.0]}}, "parameters.weights"),
+        ({"ranker": "fixed", "parameters": {"weights": [1.0, 10**30, 2.0]}}, "parameters.weights"),
         ({"ranker": "fixed"}, "parameters.weights"),
         ({"ranker": "fixed", "parameters": {"weights": [1.0]}}, "parameters.weights"),
         ({"feedback": {"window_seconds": 1e9}}, "retention.rankings_seconds"),
@@ -154,6 +163,44 @@ def test_what_a_change_keeps(serve: Serve, sqlite_address: str, change: dict[str
     after = client.get("/v1/policies/shop").json()
     assert (after["theta"]["norm"] == before["theta"]["norm"]) == (kept != "nothing")
     assert after["rounds"] == (1 if kept == "everything" else 0)
+
+
+def test_a_policy_keeps_its_parameters_when_defaults_change(
+    started: Callable[..., Engine], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later version with another default serves what was declared as it was, with and without snapshots."""
+    engine = started(address)
+    engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
+    alpha = engine.desk("shop").runtime.parameters["alpha"]
+    play(engine, 5)
+    state = engine.desk("shop").runtime.state()
+    engine.close()
+    defaults = PairRank.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "alpha", 7.0)
+    monkeypatch.setitem(defaults, "regularization", 9.0)
+    engine = started(address)
+    again = engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
+    assert not again.changed
+    desk = engine.desk("shop")
+    for runtime in (desk.runtime, load_policy(engine.store, desk.row, use_snapshots=False).runtime):
+        assert (runtime.ranker.host.alpha, runtime.ranker.host.regularization) == (alpha, 2.0)  # type: ignore[attr-defined]
+        assert runtime.state()[0] == state[0]
+    engine.put_policy("shop", SPEC)
+    changed = policy_report(desk)
+    assert (changed["parameters"]["alpha"], changed["parameters"]["regularization"]) == (alpha, 9.0)
+    assert [version["parameters"]["regularization"] for version in changed["versions"]] == [2.0, 9.0]
+    engine.put_policy("new", SPEC)
+    assert engine.desk("new").runtime.parameters["alpha"] == 7.0
+
+
+def test_a_version_is_in_force_from_its_own_entry_on(started: Callable[..., Engine], address: str) -> None:
+    engine = started(address)
+    engine.put_policy("shop", SPEC)
+    play(engine, 3)
+    engine.put_policy("shop", SPEC.model_copy(update={"tolerance": 0.5}))
+    for version in engine.store.versions(1):
+        entry = engine.store.entry(1, version.seq)
+        assert entry is not None and entry.kind == Kind.POLICY
 
 
 def test_several_policies_side_by_side(serve: Serve, sqlite_address: str) -> None:

@@ -130,6 +130,25 @@ def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start
     rank(resumed, policy="good")
 
 
+def test_a_record_that_is_whole_and_makes_no_sense_stops_one_policy_only(started: Start, sqlite_address: str) -> None:
+    import sqlite3
+
+    from fairexp.service.packing import pack
+
+    engine = started(sqlite_address)
+    for name in ("bad", "good"):
+        engine.put_policy(name, SPEC)
+        play(engine, 5, policy=name)
+    engine.close()
+    with sqlite3.connect(sqlite_address) as connection:
+        connection.execute("DELETE FROM snapshots WHERE policy = 1")
+        connection.execute("UPDATE log SET payload = ? WHERE policy = 1 AND seq = 2", (pack({"odd": 1}, {}),))
+    connection.close()
+    resumed = started(sqlite_address)
+    assert "KeyError in a record" in str(resumed.desk("bad").problem)
+    rank(resumed, policy="good")
+
+
 def test_two_servers_cannot_share_a_store(started: Start, address: str) -> None:
     from fairexp.service.problems import StoreBusyError
 

@@ -44,6 +44,8 @@ class Acknowledged:
 
     rankings: dict[str, list[str]] = field(default_factory=dict)
     events: set[tuple[str, str]] = field(default_factory=set)
+    unsure: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """Feedback that got no answer; it is sent again to the next server, and must count once."""
 
 
 class Server:
@@ -107,32 +109,41 @@ class User(threading.Thread):
     def run(self) -> None:
         chance = random.Random(self._seed)
         own: list[str] = list(self._said.rankings)[-50:]
-        unsure: list[tuple[str, dict[str, Any]]] = []
+        answered: list[tuple[str, dict[str, Any]]] = []
         with httpx.Client(base_url=self._url, timeout=10.0, verify=False) as client:
             while not self.stopping.is_set():
                 try:
-                    self._act(client, chance, own, unsure)
+                    self._act(client, chance, own, answered)
                 except httpx.HTTPError:
                     return  # killed
 
-    def _act(self, client: httpx.Client, chance: random.Random, own: list[str], unsure: list[Any]) -> None:
+    def _act(self, client: httpx.Client, chance: random.Random, own: list[str], answered: list[Any]) -> None:
         if own and chance.random() < 0.6:
-            if unsure and chance.random() < 0.5:
-                ranking_id, event = unsure.pop()  # once more: it must count once
+            if self._said.unsure and chance.random() < 0.5:
+                ranking_id, event = self._said.unsure.pop(0)
+            elif answered and chance.random() < 0.5:
+                ranking_id, event = answered.pop()  # once more: it must count once
             else:
                 event = {"id": f"e{chance.getrandbits(60):x}", "position": chance.randint(1, 5)}
                 ranking_id = chance.choice(own[-200:])
-            answer = client.post("/v1/feedback", json={"ranking_id": ranking_id, "events": [event]})
-            if answer.status_code == 200:
-                self._said.events.add((ranking_id, event["id"]))
-                unsure.append((ranking_id, event))
-                del unsure[:-20]
+            self._report(client, ranking_id, event, answered)
             return
         answer = client.post("/v1/policies/shop/rank", json=_request(chance))
         if answer.status_code == 200:
             told = answer.json()
             self._said.rankings[told["ranking_id"]] = [item["id"] for item in told["items"]]
             own.append(told["ranking_id"])
+
+    def _report(self, client: httpx.Client, ranking_id: str, event: dict[str, Any], answered: list[Any]) -> None:
+        try:
+            answer = client.post("/v1/feedback", json={"ranking_id": ranking_id, "events": [event]})
+        except httpx.HTTPError:
+            self._said.unsure.append((ranking_id, event))
+            raise
+        if answer.status_code == 200:
+            self._said.events.add((ranking_id, event["id"]))
+            answered.append((ranking_id, event))
+            del answered[:-20]
 
 
 def _request(chance: random.Random) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fairexp.checks.learning import check_awkward, check_feedback, check_memory, check_replay, check_restore
 from fairexp.checks.refusals import check_foreign, check_refusals
-from fairexp.checks.showing import check_inputs, check_lists, check_scores, check_seeds
+from fairexp.checks.showing import check_inputs, check_lists, check_scores, check_seeds, check_shorter
 from fairexp.checks.worlds import Factory, World
 
 CHECKS: tuple[Callable[[World], None], ...] = (
@@ -21,6 +21,7 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     check_refusals,
     check_foreign,
     check_replay,
+    check_shorter,
 )
 
 

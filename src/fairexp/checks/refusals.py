@@ -31,6 +31,8 @@ def check_refusals(world: World) -> None:
     attempts: dict[str, Attempt] = {
         "rank() of a query with a feature too many": lambda: ranker.rank(wide),
         "rank() of something that is not a Query": lambda: ranker.rank(world.query(0).features),  # type: ignore[arg-type]
+        "rank() of a list longer than its own": lambda: ranker.rank(world.query(0), length=ranker.length + 1),
+        "rank() of a list of no positions": lambda: ranker.rank(world.query(0), length=0),
         "update() with a click too few": lambda: ranker.update(ranking, clicks[1:]),
         "update() with clicks of 2": lambda: ranker.update(ranking, np.full(len(ranking), 2)),
         "update() with clicks of NaN": lambda: ranker.update(ranking, np.full(len(ranking), np.nan)),

@@ -19,14 +19,32 @@ def check_lists(world: World) -> None:
     for number, query in enumerate(world.queries):
         with keeping(promise):
             ranking = ranker.rank(query)
-            _check_list(ranking, query, ranker, promise)
+            _check_list(ranking, query, ranker.length, promise)
             ranker.update(ranking, world.click(ranking, number))
 
 
-def _check_list(ranking: Ranking, query: Query, ranker: Ranker, promise: str) -> None:
+def check_shorter(world: World) -> None:
+    """A ranking of fewer positions on request is a ranking like any other, and the next is as long as ever."""
+    promise = "a shorter list on request is kept to, this once"
+    ranker = world.make(world.seed)
+    length = ranker.length
+    for number, query in enumerate(world.queries):
+        with keeping(promise):
+            shorter = 1 + number % length
+            ranking = ranker.rank(query, length=shorter)
+            _check_list(ranking, query, shorter, promise)
+            amounts = ranking.exposure
+            fits = amounts is None or amounts.shape == ranking.shown.shape
+            demand(fits, promise, f"exposure of more positions than the {len(ranking)} shown was charged")
+            demand(ranker.length == length, promise, f"the ranker's own length is {ranker.length} afterwards")
+            ranker.update(ranking, world.click(ranking, number))
+            _check_list(ranker.rank(query), query, length, promise)
+
+
+def _check_list(ranking: Ranking, query: Query, length: int, promise: str) -> None:
     where = f"query {query.query_id!r} with {query.n_candidates} candidates"
     shown = np.asarray(ranking.shown)
-    expected = min(ranker.length, query.n_candidates)
+    expected = min(length, query.n_candidates)
     demand(shown.shape == (expected,), promise, f"{where} got shape {shown.shape}, expected ({expected},)")
     demand(shown.dtype.kind == "i", promise, f"{where} got dtype {shown.dtype}, expected integers")
     in_range = bool(((shown >= 0) & (shown < query.n_candidates)).all())

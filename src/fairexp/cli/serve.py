@@ -91,10 +91,10 @@ def _check_keys(address: str, host: str) -> None:
     store = open_store(address)
     store.open(serving=False)
     try:
-        n_keys = sum(key.revoked_at is None for key in store.keys())  # noqa: SIM118
+        keys = list(store.keys())
     finally:
         store.close()
-    if n_keys:
+    if any(key.revoked_at is None for key in keys):
         return
     if not is_loopback(host):
         raise ArgumentError(
@@ -103,6 +103,9 @@ def _check_keys(address: str, host: str) -> None:
             "127.0.0.1 while the store holds no keys",
             "Make one first: fairexp keys add NAME --role admin",
         )
+    if keys:
+        error_console().print("All keys are revoked: nobody is let in until there is a new one.", style="yellow")
+        return
     error_console().print(
         "No keys: everybody on this machine may do everything, and nobody else is let in.", style="yellow"
     )

@@ -8,7 +8,7 @@ from typing import Any, Self
 import httpx
 from numpy.typing import ArrayLike
 
-from fairexp.client.calls import Call, Event, batch_call, feedback_call, rank_call, result_of, unreached
+from fairexp.client.calls import Call, Event, batch_call, feedback_call, policy_path, rank_call, result_of, unreached
 
 
 class AsyncClient:
@@ -40,7 +40,7 @@ class AsyncClient:
 
     async def put_policy(self, policy: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Declare or change a policy."""
-        return dict(await self._send(Call("PUT", f"/v1/policies/{policy}", dict(spec))))
+        return dict(await self._send(Call("PUT", policy_path(policy), dict(spec))))
 
     async def policies(self) -> list[dict[str, Any]]:
         """All policies."""
@@ -48,16 +48,16 @@ class AsyncClient:
 
     async def policy(self, policy: str) -> dict[str, Any]:
         """One policy and where it stands."""
-        return dict(await self._send(Call("GET", f"/v1/policies/{policy}")))
+        return dict(await self._send(Call("GET", policy_path(policy))))
 
     async def fairness(self, policy: str, *, points: int = 100, recent: bool = False) -> dict[str, Any]:
         """Exposure and unfairness, with history."""
         query = {"points": points, "recent": str(recent).lower()}
-        return dict(await self._send(Call("GET", f"/v1/policies/{policy}/fairness", query=query)))
+        return dict(await self._send(Call("GET", policy_path(policy, "fairness"), query=query)))
 
     async def ranking(self, policy: str, ranking_id: str) -> dict[str, Any]:
         """A recorded ranking: what was shown, why, and what came back."""
-        return dict(await self._send(Call("GET", f"/v1/policies/{policy}/rankings/{ranking_id}")))
+        return dict(await self._send(Call("GET", policy_path(policy, "rankings", ranking_id))))
 
     async def ready(self) -> bool:
         """Whether the service is ready."""

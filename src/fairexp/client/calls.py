@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +55,16 @@ def rank_call(
     body: dict[str, Any] = {"ids": list(ids), "features": base64.b64encode(matrix.tobytes()).decode()}
     extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
     body.update({key: value for key, value in extra.items() if value is not None})
-    return Call("POST", f"/v1/policies/{policy}/rank", body, {"explain": "true"} if explain else None)
+    return Call("POST", policy_path(policy, "rank"), body, {"explain": "true"} if explain else None)
+
+
+def policy_path(policy: str, *rest: str) -> str:
+    """The path of a policy, or of something of its own.
+
+    >>> policy_path("shop", "rankings", "1-2/3")
+    '/v1/policies/shop/rankings/1-2%2F3'
+    """
+    return "/".join(["/v1/policies", *(quote(part, safe="") for part in (policy, *rest))])
 
 
 def feedback_call(ranking_id: str, events: Sequence[Event], *, final: bool = False) -> Call:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -35,10 +36,14 @@ class Ranker(ABC):
         self._identity = secrets.randbits(63)
         self._stream = Stream(seed)
 
-    def rank(self, query: Query) -> Ranking:
-        """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure."""
+    def rank(self, query: Query, *, length: int | None = None) -> Ranking:
+        """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure.
+
+        `length` shows fewer positions this once. A fair ranker then chooses and charges for the shorter list.
+        """
         self._check_query(query)
-        ranking = self._rank(query, self._stream.at(self.n_ranked))
+        chooser = self if length is None else self._shortened(length)
+        ranking = chooser._rank(query, self._stream.at(self.n_ranked))
         self.replay(ranking)
         return ranking
 
@@ -88,7 +93,11 @@ class Ranker(ABC):
 
     @abstractmethod
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        """Return `self._show(query, order, ...)`, changing nothing; all randomness comes from `rng`."""
+        """Return `self._show(query, order, ...)` with at most `self.length` documents, and change nothing.
+
+        All randomness comes from `rng`. `self.length` is shorter than what the ranker was built with where `rank` was
+        asked for less.
+        """
 
     def _shown(self, ranking: Ranking) -> None:
         """Take note that `ranking` was shown, from what it carries; deterministic."""
@@ -119,6 +128,16 @@ class Ranker(ABC):
             number=self.n_ranked,
             **extra,
         )
+
+    def _shortened(self, length: int) -> Self:
+        """This ranker with a shorter list, sharing all that it learned: for one `_rank`, which changes nothing."""
+        if check_count("length", length) > self.length:
+            raise ArgumentError(
+                "length", length, f"at most {self.length}, the ranker's own", "Build the ranker with a longer one."
+            )
+        shorter = copy(self)
+        shorter.length = length
+        return shorter
 
     def _check_query(self, query: Query) -> None:
         if not isinstance(query, Query):

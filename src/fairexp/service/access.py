@@ -8,7 +8,7 @@ import ipaddress
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairexp.errors import ArgumentError
@@ -18,6 +18,7 @@ from fairexp.service.store.base import AddKey, Key, RevokeKey, Store
 ROLES = ("rank", "feedback", "read", "admin")
 PUBLIC = "public"
 _TOKEN = re.compile(r"fx_([0-9a-f]{12})_([0-9a-f]{48})")
+FORWARDING = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
@@ -61,6 +62,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _check_local(headers: Mapping[str, str]) -> None:
+    """A 403 unless a request comes from this machine for itself.
+
+    A page on the web could have its name resolve to this machine, or post a form to it; a proxy could pass on what
+    others ask. Their requests carry the page's name as host or origin, or say for whom they are.
+    """
+    origin = re.sub(r"^https?://", "", headers.get("origin", "localhost"))
+    for header, name in (("host", headers.get("host", "")), ("origin", origin)):
+        if not is_loopback(re.sub(r":\d+$", "", name)):
+            raise ServiceError("host_not_allowed", f"{header}: without keys, only localhost may ask", status=403)
+    for header in FORWARDING:
+        if header in headers:
+            raise ServiceError("host_not_allowed", f"{header}: without keys, proxies may not ask", status=403)
+
+
 @dataclass(slots=True)
 class _Bucket:
     """Requests that a key may still make now."""
@@ -75,6 +91,7 @@ class Access:
     def __init__(self, *, loopback: bool, default_rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.keys: dict[str, Key] = {}
         self.known = False
+        self._never_any = False
         self._loopback = loopback
         self._default_rate = default_rate
         self._clock = clock
@@ -82,25 +99,27 @@ class Access:
 
     @property
     def open(self) -> bool:
-        """Whether everybody on this machine may do everything: no keys, and nobody else can reach us."""
-        return self._loopback and not self.keys
+        """Whether everybody on this machine may do everything: nobody else can reach us, and no key was ever made.
+
+        Where all keys have been revoked nobody is let in: that must not open what a key had closed.
+        """
+        return self._loopback and self._never_any
 
     def use(self, keys: Sequence[Key]) -> None:
         """Go by these keys from now on."""
         self.keys = {key.id: key for key in keys if key.revoked_at is None}
+        self._never_any = not keys
         self.known = True
         self._buckets = {key_id: bucket for key_id, bucket in self._buckets.items() if key_id in self.keys}
 
-    def check(self, role: str, *, token: str | None, host: str) -> str:
-        """The id of the key that allows this, or a 401, 403 or 429."""
+    def check(self, role: str, *, token: str | None, headers: Mapping[str, str]) -> str:
+        """The id of the key that allows this, or a 401, 403 or 429. Names of `headers` are in small letters."""
         if role == PUBLIC:
             return "-"
         if not self.known:
             raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
         if self.open:
-            # A page on the web could have its name resolve to this machine; its requests still carry that name.
-            if not is_loopback(re.sub(r":\d+$", "", host)):
-                raise ServiceError("host_not_allowed", "host: without keys, only localhost may be asked", status=403)
+            _check_local(headers)
             return "-"
         key = self._identified(token)
         if role not in key.roles and "admin" not in key.roles:

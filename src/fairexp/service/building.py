@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,38 +12,79 @@ import numpy as np
 from fairexp.errors import ArgumentError, FairexpError, StateError
 from fairexp.fairness.fairco import FairCo
 from fairexp.fairness.fairexp import FairExp
-from fairexp.rankers.base import Explorer, Ranker
-from fairexp.rankers.controls import FixedScores, RandomRanker
-from fairexp.rankers.dbgd import DBGD
+from fairexp.fairness.templates import prepare_search
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.pairrank import PairRank
-from fairexp.rankers.pdgd import PDGD
+from fairexp.registry import construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.types import Floats, Query
 
 if TYPE_CHECKING:
     from fairexp.service.policy import PolicySpec
 
-FAIR = "fairexp-"
-_PLAIN: dict[str, Callable[..., Ranker]] = {
-    "pairrank": PairRank,
-    "pdgd": PDGD,
-    "dbgd": DBGD,
-    "fairco": FairCo,
-    "fixed": FixedScores,
-    "random": RandomRanker,
-}
-RANKERS = ("fairexp-pairrank", "fairexp-fixed", "fairexp-random", *_PLAIN)
-"""The rankers that a policy may name. Import paths are not among them: a request must not be able to load code."""
+RANKERS = tuple(name for name in ranker_names() if "grades" not in parameters_of(name))
+"""The rankers that a policy may name: all but those that must know the truth. Import paths are not among them, because
+a request must not be able to load code."""
 
-SET_BY_POLICY = ("host", "n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups")
+LARGEST = 1e15
+"""Numbers beyond this have no use as parameters, and not all of them would come back from the store as they were."""
+
+SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups")
 
 
-def build_ranker(spec: PolicySpec) -> tuple[Ranker, list[str]]:
-    """The ranker that `spec` describes, new, and what its construction warned of."""
+def resolve_parameters(
+    spec: PolicySpec, *, before: tuple[PolicySpec, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Every parameter of the policy's ranker: as declared, else as it was in force `before`, else by default.
+
+    They are kept with the version, so that a policy stays what it is when a later fairexp has other defaults. `before`
+    is the version in force and its parameters; what it declared and `spec` does not goes back to the default.
+    """
+    settable = {key: value for key, value in parameters_of(spec.ranker).items() if key not in SET_BY_POLICY}
+    for key, value in spec.parameters.items():
+        if key not in settable:
+            known = ", ".join(sorted(settable)) or "no parameters"
+            raise invalid(f"parameters.{key}", "a parameter it does not have", f"one that {spec.ranker} has: {known}")
+        _check_plain(key, value)
+    resolved = {}
+    for key, parameter in settable.items():
+        if key in spec.parameters:
+            resolved[key] = spec.parameters[key]
+        elif before is not None and before[0].ranker == spec.ranker and key in before[1].keys() - before[0].parameters:
+            resolved[key] = before[1][key]
+        elif parameter.default is inspect.Parameter.empty:
+            raise invalid(f"parameters.{key}", "nothing", f"a value, which {spec.ranker} needs")
+        else:
+            resolved[key] = parameter.default
+    return resolved
+
+
+def _check_plain(key: str, value: Any) -> None:
+    """Parameters come as JSON; nested structures other than lists of numbers have no use here."""
+    items = value if isinstance(value, list) else [value]
+    plain = (int, float) if isinstance(value, list) else (int, float, str)
+    for item in items:
+        if not isinstance(item, plain) or (isinstance(item, bool) and isinstance(value, list)):
+            raise invalid(f"parameters.{key}", type(value).__name__, "a number, a text, true or false, or numbers")
+        if isinstance(item, int | float) and not abs(item) < LARGEST:
+            raise invalid(f"parameters.{key}", "a number that is too large", f"numbers below {LARGEST:g}")
+
+
+def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranker, list[str]]:
+    """The ranker that `spec` describes with resolved `parameters`, new, and what its construction warned of."""
+    known: dict[str, Any] = {
+        "n_features": spec.n_features,
+        "length": spec.length,
+        "seed": spec.seed,
+        "exposure": spec.exposure,
+        "tolerance": spec.tolerance,
+    }
+    if spec.groups:
+        known.update(shares=np.array(list(spec.groups.values())), n_groups=len(spec.groups))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            ranker = _fair(spec) if spec.ranker.startswith(FAIR) else _construct(_PLAIN[spec.ranker], spec, {})
+            ranker = construct(spec.ranker, parameters, known=known)
         except ArgumentError as error:
             own = error.argument in SET_BY_POLICY
             field = error.argument if own else f"parameters.{error.argument}"
@@ -56,58 +97,6 @@ def build_ranker(spec: PolicySpec) -> tuple[Ranker, list[str]]:
     if ranker.keeps_history:
         notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
     return ranker, notes
-
-
-def _fair(spec: PolicySpec) -> Ranker:
-    own = _settable(FairExp)
-    outer = {key: value for key, value in spec.parameters.items() if key in own}
-    inner = {key: value for key, value in spec.parameters.items() if key not in own}
-    host = _construct(_PLAIN[spec.ranker.removeprefix(FAIR)], spec, {}, inner, also=own)
-    assert isinstance(host, Explorer)
-    shares = np.array(list(spec.groups.values()))
-    return FairExp(
-        host, tolerance=spec.tolerance, shares=shares, exposure=spec.exposure, seed=spec.seed, **_plain(outer)
-    )
-
-
-def _construct(
-    make: Callable[..., Ranker],
-    spec: PolicySpec,
-    extra: dict[str, Any],
-    parameters: dict[str, Any] | None = None,
-    also: tuple[str, ...] = (),
-) -> Ranker:
-    given = dict(spec.parameters if parameters is None else parameters)
-    accepted = _settable(make)
-    for key in given:
-        if key not in accepted:
-            known = ", ".join(sorted({*accepted, *also})) or "no parameters"
-            raise invalid(f"parameters.{key}", "a parameter it does not have", f"one that {spec.ranker} has: {known}")
-    known_values: dict[str, Any] = {
-        "n_features": spec.n_features,
-        "length": spec.length,
-        "seed": spec.seed,
-        "exposure": spec.exposure,
-        "n_groups": len(spec.groups) or None,
-        **extra,
-    }
-    signature = inspect.signature(make).parameters
-    if "weights" in signature and "weights" not in given:
-        raise invalid("parameters.weights", "nothing", "one weight per feature")
-    return make(**{key: value for key, value in known_values.items() if key in signature}, **_plain(given))
-
-
-def _settable(make: Callable[..., Ranker]) -> tuple[str, ...]:
-    return tuple(key for key in inspect.signature(make).parameters if key not in SET_BY_POLICY)
-
-
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON brings them; nested structures other than lists of numbers have no use here."""
-    for key, value in parameters.items():
-        numbers = isinstance(value, list) and all(isinstance(x, int | float) and not isinstance(x, bool) for x in value)
-        if not (numbers or isinstance(value, str | bool | int | float)):
-            raise invalid(f"parameters.{key}", type(value).__name__, "a number, a text, true or false, or numbers")
-    return parameters
 
 
 def carry_over(old: Ranker, old_spec: PolicySpec, new: Ranker, new_spec: PolicySpec) -> str:
@@ -149,7 +138,9 @@ def weights_of(ranker: Ranker) -> Floats | None:
 
 def warm_up(spec: PolicySpec) -> None:
     """Rank and learn with a throw-away ranker, so that compiled code is loaded before the first request."""
-    ranker, _ = build_ranker(spec)
+    ranker, _ = build_ranker(spec, resolve_parameters(spec))
+    if isinstance(ranker, FairExp):
+        prepare_search(ranker.exposure, len(ranker.ledger.shares))
     rng = np.random.default_rng(0)
     for n in (max(2 * spec.length, 4), 2, 1):
         groups = np.arange(n) % len(spec.groups) if spec.groups else None

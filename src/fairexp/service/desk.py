@@ -10,13 +10,18 @@ from fairexp.service.problems import ServiceError, StoreError
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import OpenRanking, Runtime
 from fairexp.service.store.base import AddPolicy, AddVersion, Append
+from fairexp.service.turns import Turns
 
 
 class Desk:
-    """What the engine holds of one policy. Everything but `loading` is touched under `lock` only."""
+    """What the engine holds of one policy. Everything but `turns` and `loading` is touched under `lock` only.
+
+    Ranking and learning wait for their turn before they take the lock, which others hold for moments only.
+    """
 
     def __init__(self, row: AddPolicy, *, cached: int) -> None:
         self.row = row
+        self.turns = Turns()
         self.lock = threading.RLock()
         self.loading = threading.Lock()
         self.versions: list[AddVersion] = []
@@ -54,7 +59,7 @@ class Desk:
 
     def fail(self, problem: StoreError) -> None:
         """Remember why the policy cannot serve."""
-        self._runtime, self.problem = None, problem
+        self._runtime, self.problem, self.stale = None, problem, False
 
     def keep(self, opened: OpenRanking) -> None:
         """Hold a ranking at hand, and let go of the oldest whose feedback is all on disk."""
@@ -65,9 +70,7 @@ class Desk:
                 del self.opened[seq]
 
 
-def opened_from(entry: Append, feedback: list[Append]) -> OpenRanking:
+def records_of(entry: Append, feedback: list[Append]) -> tuple[Shown, list[Feedback]]:
     """A ranking as the log has it, with what came back for it."""
     shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
-    return OpenRanking.of(
-        shown, [Feedback.read(each.payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback]
-    )
+    return shown, [Feedback.read(each.payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback]

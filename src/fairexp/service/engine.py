@@ -10,13 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import orjson
 
 from fairexp.errors import FairexpError
 from fairexp.service.building import warm_up
-from fairexp.service.desk import Desk, opened_from
+from fairexp.service.desk import Desk, records_of
 from fairexp.service.events import GivenEvent, fresh_events
 from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
@@ -76,7 +79,8 @@ class Engine:
         self.failures = 0
         self._desks: dict[str, Desk] = {}
         self._by_id: dict[int, Desk] = {}
-        self._creating = threading.Lock()
+        self.declaring = threading.Lock()
+        """Held while policies are declared, and while all are restored: neither may see the other half done."""
         self.upkeep = Upkeep(self)
         self.ids = RankingIds(b"")
 
@@ -131,7 +135,7 @@ class Engine:
     def put_policy(self, name: str, spec: PolicySpec) -> PolicyChange:
         """Declare a policy, or change it; returns when that is on disk."""
         self._check_limits(spec)
-        with self._creating:
+        with self.declaring:
             desk = self._desks.get(name)
             if desk is None:
                 return self._create(name, spec)
@@ -142,8 +146,9 @@ class Engine:
             with desk.lock:
                 self._check_store()
                 runtime, kept, notes = desk.runtime.changed(spec)
+                entry = self._policy_entry(desk.row.policy, runtime)
                 version = self._version(desk.row.policy, runtime, kept)
-                future = self._submit(desk, [self._policy_entry(desk.row.policy, runtime), version], runtime.seq)
+                future = self._submit(desk, [entry, version], runtime.seq)
                 desk.replace(runtime, version)
             future.result()
             return PolicyChange(runtime.version, changed=True, kept=kept, warnings=notes)
@@ -172,7 +177,8 @@ class Engine:
         return Append(policy, runtime.seq, Kind.POLICY, runtime.at, payload)
 
     def _version(self, policy: int, runtime: Runtime, kept: str) -> AddVersion:
-        return AddVersion(policy, runtime.version, runtime.seq, self.clock(), runtime.spec.model_dump_json(), kept)
+        spec, parameters = runtime.spec.model_dump_json(), orjson.dumps(runtime.parameters).decode()
+        return AddVersion(policy, runtime.version, runtime.seq, self.clock(), spec, kept, parameters)
 
     def _check_limits(self, spec: PolicySpec) -> None:
         for field, given, most in (
@@ -192,7 +198,7 @@ class Engine:
         """
         desk = self.desk(name)
         self._check_store()
-        with desk.lock:
+        with desk.turns.ranking(), desk.lock:
             self._check_store()
             runtime = desk.runtime
             with self._whole(desk):
@@ -208,7 +214,7 @@ class Engine:
         while True:
             self._check_store()
             desk, seq = self.load(ranking_id)
-            with desk.lock:
+            with desk.turns.learning(), desk.lock:
                 self._check_store()
                 opened = desk.opened.get(seq)
                 if opened is None:  # let go of in between
@@ -240,20 +246,17 @@ class Engine:
             with desk.lock:
                 if seq in desk.opened:
                     return desk, seq
-            opened = self.read_ranking(desk, seq)
+            opened = OpenRanking.of(*self.read_ranking(desk, seq))
             with desk.lock:
                 self._check_store()
                 desk.keep(opened)
         return desk, seq
 
-    def read_ranking(self, desk: Desk, seq: int) -> OpenRanking:
-        """A ranking as the store has it."""
-        try:
+    def read_ranking(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]]:
+        """A ranking as the store has it, with what came back for it; a 410 if its record has expired."""
+        with self._reading():
             entry = self.store.entry(desk.row.policy, seq)
             feedback = self.store.feedback(desk.row.policy, seq) if entry is not None else []
-        except StoreError as error:
-            self.store_failed(error)
-            raise storage_unavailable() from error
         if entry is None or entry.kind != Kind.SHOWN:
             raise ServiceError(
                 "ranking_expired",
@@ -261,16 +264,28 @@ class Engine:
                 status=410,
                 field="ranking_id",
             )
-        return opened_from(entry, feedback)
+        return records_of(entry, feedback)
 
-    def at_hand(self, ranking_id: str) -> bool:
-        """Whether `learn` can do without reading the store."""
-        policy, seq = self.ids.read(ranking_id)
-        return policy in self._by_id and seq in self._by_id[policy].opened
+    def latest_rankings(
+        self, desk: Desk, *, limit: int, before: int | None = None
+    ) -> list[tuple[Shown, list[Feedback]]]:
+        """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
+        policy = desk.row.policy
+        with self._reading():
+            entries = self.store.latest(policy, Kind.SHOWN, limit=limit, before=before)
+            return [records_of(entry, self.store.feedback(policy, entry.seq)) for entry in entries]
+
+    def rankings_named(self, alias: str) -> list[str]:
+        """The ids of the latest ranking of each policy that its caller called `alias`."""
+        with self._reading():
+            return [self.ids.make(*place) for place in self.store.named(alias)]
 
     def policy_of(self, ranking_id: str) -> str:
-        """The name of the policy that showed a ranking."""
-        return self._by_id[self.ids.read(ranking_id)[0]].row.name
+        """The name of the policy that showed a ranking; a 404 if there is none."""
+        desk = self._by_id.get(self.ids.read(ranking_id)[0])
+        if desk is None:
+            raise unknown_ranking(ranking_id)
+        return desk.row.name
 
     # Keeping
 
@@ -279,6 +294,15 @@ class Engine:
         """Whether everything that is asked for can be kept and every policy serves."""
         desks = self._desks.values()
         return self.ready and not self.writer.broken and not any(desk.problem or desk.stale for desk in desks)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Reading from the store: a 503 if that fails."""
+        try:
+            yield
+        except StoreError as error:
+            self.store_failed(error)
+            raise storage_unavailable() from error
 
     def _check_store(self) -> None:
         if not self.ready or self.writer.broken:
@@ -318,15 +342,16 @@ class Engine:
         self.upkeep.call()
 
     def take_seats(self, policies: dict[AddPolicy, Loaded | StoreError]) -> None:
+        """Go on from what the store holds."""
         for row, loaded in policies.items():
-            name = row.name
-            desk = self._desks.get(name) or Desk(row, cached=self.settings.cached_rankings)
-            if isinstance(loaded, StoreError):
-                LOG.error("policy not restored", extra={"facts": {"policy": name, "problem": str(loaded)}})
-                desk.fail(loaded)
-            else:
-                desk.seat(loaded.runtime, loaded.versions, snapshot_seq=loaded.snapshot_seq)
-            self._desks[name] = self._by_id[desk.row.policy] = desk
+            desk = self._desks.get(row.name) or Desk(row, cached=self.settings.cached_rankings)
+            with desk.lock:
+                if isinstance(loaded, StoreError):
+                    LOG.error("policy not restored", extra={"facts": {"policy": row.name, "problem": str(loaded)}})
+                    desk.fail(loaded)
+                else:
+                    desk.seat(loaded.runtime, loaded.versions, snapshot_seq=loaded.snapshot_seq)
+            self._desks[row.name] = self._by_id[row.policy] = desk
 
 
 class _Whole:

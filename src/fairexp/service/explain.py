@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints
 from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.templates import largest_gap
+from fairexp.kernels.gaps import largest_gap
 from fairexp.service.policy import PolicySpec
 from fairexp.service.records import Shown
 
@@ -120,17 +120,25 @@ def _in_words(shown: Shown, spec: PolicySpec, told: dict[str, Any]) -> list[str]
     if groups is not None:
         by_id = {name: spec.group_names[group] for name, group in zip(shown.considered.ids, groups, strict=True)}
     lines = [_about_blocks(shown, told)]
-    for move in told["moved"] if _is_fair(spec) else ():
-        line = (
-            f"{move['item']} ({by_id[move['item']]}) stands at position {move['position']} so that exposure stays "
-            f"fair; the ranker had drawn it at {move['drawn_at']}, after {_some(move['past'])}."
-        )
-        if move["against_certain_orders"]:
-            line += f" It was sure that {_some(move['against_certain_orders'])} belongs above it."
-        lines.append(line)
     if _is_fair(spec):
+        lines += [_about_move(move, by_id[move["item"]]) for move in told["moved"]]
         lines += _about_fairness(shown, spec, told)
     return lines
+
+
+def _about_move(move: dict[str, Any], group: str) -> str:
+    name = f"{move['item']} ({group})" if group else move["item"]
+    if move["position"] < move["drawn_at"]:
+        line = (
+            f"{name} moved up from {move['drawn_at']} to position {move['position']} so that exposure stays fair, past "
+            f"{_some(move['past'])}."
+        )
+    else:  # it stands no higher than drawn: others moved, and some of them down
+        line = f"{name} stands at position {move['position']}, now above {_some(move['past'])}, which had to make room."
+    against = move["against_certain_orders"]
+    if against:
+        line += f" The ranker was sure that {_some(against)} {'belongs' if len(against) == 1 else 'belong'} above it."
+    return line
 
 
 def _about_blocks(shown: Shown, told: dict[str, Any]) -> str:

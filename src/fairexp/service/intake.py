@@ -30,7 +30,7 @@ def candidates_of(request: RankRequest, runtime: Runtime, settings: Settings) ->
         ids = [candidate.id for candidate in request.candidates]
         names: Sequence[str | None] = [candidate.group for candidate in request.candidates]
         features = _from_rows([candidate.features for candidate in request.candidates], spec)
-        where = "candidates[{}].group"
+        where = "candidates[{}]"
     else:
         if request.ids is None or request.features is None:
             missing = "ids" if request.ids is None else "features"
@@ -41,13 +41,13 @@ def candidates_of(request: RankRequest, runtime: Runtime, settings: Settings) ->
         if len(names) != len(ids):
             raise invalid("groups", f"{len(names)} groups", f"{len(ids)}, one per id")
         features = _from_base64(request.features, len(ids), spec)
-        where = "groups[{}]"
-    _check_ids(ids, "candidates[{}].id" if request.candidates is not None else "ids[{}]")
+        where = None
+    _check_ids(ids, "ids[{}]" if where is None else f"{where}.id")
     context = {"query_id": request.query_id, "user": request.user, "session": request.session}
     return Candidates(
         ids=ids,
-        groups=_group_numbers(names, spec, where),
-        features=_finite(runtime.scaling(features), spec, request.candidates is not None),
+        groups=_group_numbers(names, spec, "groups[{}]" if where is None else f"{where}.group"),
+        features=_finite(runtime.scaling(features), spec, None if where is None else f"{where}.features[{{}}]"),
         k=_checked_k(request.k, spec),
         context={key: value for key, value in context.items() if value is not None},
     )
@@ -71,7 +71,7 @@ def metarank_candidates(request: MetarankRanking, runtime: Runtime, settings: Se
     return Candidates(
         ids=ids,
         groups=_group_numbers(names, spec, where),
-        features=_finite(runtime.scaling(_from_rows(rows, spec)), spec, True),
+        features=_finite(runtime.scaling(_from_rows(rows, spec)), spec, "items[{}].fields"),
         context={key: value for key, value in context.items() if value is not None},
     )
 
@@ -144,11 +144,11 @@ def _from_base64(text: str, n: int, spec: PolicySpec) -> Floats32:
     return np.frombuffer(data, dtype="<f4").reshape(n, spec.n_features).astype(np.float32, copy=False)
 
 
-def _finite(features: Floats32, spec: PolicySpec, by_candidate: bool) -> Floats32:
+def _finite(features: Floats32, spec: PolicySpec, where: str | None) -> Floats32:
     finite = np.isfinite(features)
     if finite.all():
         return features
     row, column = (int(index) for index in np.argwhere(~finite)[0])
-    field = f"candidates[{row}].features[{column}]" if by_candidate else "features"
+    field = "features" if where is None else where.format(row, column)
     given = f"{features[row, column]} at row {row}, column {column} ({spec.feature_names[column]})"
     raise invalid(field, given, "finite float32 numbers, after scaling too")

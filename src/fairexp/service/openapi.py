@@ -20,6 +20,7 @@ MEANINGS = {
     401: "No valid key.",
     403: "The key lacks the role, or the host is not allowed.",
     404: "There is no such policy or ranking.",
+    408: "The body did not come in time.",
     409: "A limit of this server is reached.",
     410: "The ranking's record has expired.",
     413: "The body is too large.",
@@ -38,7 +39,8 @@ def documented(
 ) -> dict[str, Any]:
     """Arguments for a route: what goes in, what comes out, and the error shape for what is refused."""
     responses: dict[int, dict[str, Any]] = {200: {"model": result}}
-    for status in sorted({*refusals, 400, 401, 403, 422, 429, 503}):
+    of_bodies = () if body is None else (408, 413)
+    for status in sorted({*refusals, *of_bodies, 400, 401, 403, 422, 429, 503}):
         responses[status] = {"model": ErrorAnswer, "description": MEANINGS[status]}
     arguments: dict[str, Any] = {"responses": responses, "response_model": None}
     if body is not None:

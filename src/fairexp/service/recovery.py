@@ -41,7 +41,7 @@ def load_policy(store: Store, row: AddPolicy, *, use_snapshots: bool = True) -> 
             runtime = _from_snapshot(snapshot, versions)
             start = snapshot.seq
             break
-        except FairexpError as error:
+        except (FairexpError, KeyError, ValueError) as error:
             LOG.warning(
                 "snapshot not usable, going back to an older one",
                 extra={"facts": {"policy": row.name, "seq": snapshot.seq, "problem": str(error)}},
@@ -119,14 +119,18 @@ class Replay:
 
 def load_all(store: Store) -> dict[AddPolicy, Loaded | StoreError]:
     """Every policy; one that cannot be rebuilt is given as the error, so that the others can serve."""
-    found: dict[AddPolicy, Loaded | StoreError] = {}
-    for row in store.policies():
-        try:
-            found[row] = load_policy(store, row)
-        except CorruptRecordError as error:
-            found[row] = error
-        except StoreError:
-            raise
-        except FairexpError as error:
-            found[row] = CorruptRecordError(f"policy {row.name}: {error}")
-    return found
+    return {row: load_or_error(store, row) for row in store.policies()}
+
+
+def load_or_error(store: Store, row: AddPolicy) -> Loaded | StoreError:
+    """A policy, or why its records cannot be made sense of; a store that fails raises."""
+    try:
+        return load_policy(store, row)
+    except CorruptRecordError as error:
+        return error
+    except StoreError:
+        raise
+    except FairexpError as error:
+        return CorruptRecordError(f"policy {row.name}: {error}")
+    except (KeyError, IndexError, TypeError, ValueError) as error:  # bytes that are whole and still not a record
+        return CorruptRecordError(f"policy {row.name}: {type(error).__name__} in a record: {error}")

@@ -8,16 +8,25 @@ import numpy as np
 import orjson
 
 from fairexp.arrays import Floats
-from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.templates import largest_gap
+from fairexp.kernels.gaps import largest_gap
 from fairexp.service.building import weights_of
 from fairexp.service.desk import Desk
 from fairexp.service.explain import explain, pair_gaps
 from fairexp.service.policy import PolicySpec, parse_policy
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import Runtime
+from fairexp.service.store.base import AddVersion
 
 N_WEIGHTS = 10
+
+
+def brief(desk: Desk) -> dict[str, Any]:
+    """A policy in a line. Takes no lock, so that it can be told at once while the policy is busy."""
+    if desk.problem is not None or desk.stale:
+        return {"policy": desk.row.name, "state": "unavailable"}
+    runtime = desk.runtime
+    told = {"version": runtime.version, "ranker": runtime.spec.ranker, "rounds": runtime.totals.rounds}
+    return {"policy": desk.row.name, "state": "serving", **told}
 
 
 def policy_report(desk: Desk) -> dict[str, Any]:
@@ -30,16 +39,20 @@ def policy_report(desk: Desk) -> dict[str, Any]:
             "state": "serving",
             "version": runtime.version,
             "spec": runtime.spec.model_dump(mode="json"),
-            "versions": [
-                {"version": each.version, "at": each.at, "kept": each.kept, "spec": orjson.loads(each.spec)}
-                for each in versions
-            ],
+            "parameters": runtime.parameters,
+            "versions": [_version(each) for each in versions],
             "rounds": totals.rounds,
             "events": totals.events,
             "updates": totals.updates,
             "log_entries": runtime.seq,
             "theta": _theta(runtime),
         }
+
+
+def _version(version: AddVersion) -> dict[str, Any]:
+    parameters = None if version.parameters is None else orjson.loads(version.parameters)
+    told = {"version": version.version, "at": version.at, "kept": version.kept}
+    return {**told, "spec": orjson.loads(version.spec), "parameters": parameters}
 
 
 def _theta(runtime: Runtime) -> dict[str, Any] | None:
@@ -97,11 +110,11 @@ def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -
     }
     if shares is None:
         return told
+    exposure = columns["exposure"]
     for one in range(len(names)):
         for two in range(one + 1, len(names)):
-            pair = np.array([shares[one], shares[two]])
-            gaps = [float(signed_gaps(row[[one, two]], pair)) for row in columns["exposure"]]
-            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps})
+            gaps = exposure[:, one] - shares[one] / shares[two] * exposure[:, two]
+            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps.tolist()})
     return told
 
 

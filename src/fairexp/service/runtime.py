@@ -6,8 +6,7 @@ entries, `show_again` and `learn_again` replay them, and both ways lead to the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,10 +16,11 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.fairexp import FairExp
 from fairexp.rankers.base import Explorer, Ranker
-from fairexp.service.building import build_ranker, carry_over
+from fairexp.service.building import build_ranker, carry_over, resolve_parameters
 from fairexp.service.policy import PolicySpec, Scaling
 from fairexp.service.records import Event, Feedback, Floats32, Shown, considered
 from fairexp.service.totals import Totals
+from fairexp.service.upgrades import upgraded
 from fairexp.types import Belief, Query, Ranking
 
 
@@ -73,6 +73,7 @@ class Runtime:
         ranker: Ranker,
         totals: Totals,
         *,
+        parameters: dict[str, Any],
         version: int,
         generation: int,
         seq: int,
@@ -80,6 +81,7 @@ class Runtime:
         self.spec = spec
         self.ranker = ranker
         self.totals = totals
+        self.parameters = parameters
         self.version = version
         self.generation = generation
         self.seq = seq
@@ -94,18 +96,20 @@ class Runtime:
     @staticmethod
     def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:
         """The first version of a policy, and what its construction warned of."""
-        ranker, notes = build_ranker(spec)
+        parameters = resolve_parameters(spec)
+        ranker, notes = build_ranker(spec, parameters)
         totals = Totals(n_groups=len(spec.groups), length=spec.length)
-        return Runtime(spec, ranker, totals, version=1, generation=1, seq=0), notes
+        return Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0), notes
 
     def changed(self, spec: PolicySpec) -> tuple[Runtime, str, list[str]]:
         """The next version, what it keeps ("everything", "model" or "nothing"), and warnings."""
-        ranker, notes = build_ranker(spec)
+        parameters = resolve_parameters(spec, before=(self.spec, self.parameters))
+        ranker, notes = build_ranker(spec, parameters)
         kept = carry_over(self.ranker, self.spec, ranker, spec)
         same = kept == "everything"
         totals = Totals.restored(self.totals.state()) if same else Totals(n_groups=len(spec.groups), length=spec.length)
-        generation = self.generation + (not same)
-        runtime = Runtime(spec, ranker, totals, version=self.version + 1, generation=generation, seq=self.seq)
+        numbers = {"version": self.version + 1, "generation": self.generation + (not same), "seq": self.seq}
+        runtime = Runtime(spec, ranker, totals, parameters=parameters, **numbers)
         runtime.at = self.at
         return runtime, kept, notes
 
@@ -113,8 +117,7 @@ class Runtime:
         """Choose what to show and charge it; the record is the log's next entry. With it, what the host believed."""
         query = Query(features=candidates.features.astype(np.float64), groups=candidates.groups)
         spent = None if self.shares is None else self.totals.exposure
-        with _list_of(self.ranker, candidates.k):
-            ranking = self.ranker.rank(query)
+        ranking = self.ranker.rank(query, length=candidates.k)
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
         shown = Shown(
             seq=self.seq + 1,
@@ -204,7 +207,8 @@ class Runtime:
 
     def state(self) -> tuple[dict[str, Any], State]:
         """Everything that `restored` needs besides the spec: a little JSON, and arrays."""
-        meta = {"version": self.version, "generation": self.generation, "seq": self.seq, "at": self.at}
+        meta: dict[str, Any] = {"version": self.version, "generation": self.generation, "seq": self.seq, "at": self.at}
+        meta["parameters"] = self.parameters
         arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
         arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
         return meta, arrays
@@ -212,31 +216,15 @@ class Runtime:
     @staticmethod
     def restored(spec: PolicySpec, meta: dict[str, Any], arrays: State) -> Runtime:
         """The runtime whose `state` this was."""
-        ranker, _ = build_ranker(spec)
-        ranker.restore({key[7:]: value for key, value in arrays.items() if key.startswith("ranker.")})
+        # Records from before parameters were kept have none.
+        parameters = meta["parameters"] if "parameters" in meta else resolve_parameters(spec)
+        ranker, _ = build_ranker(spec, parameters)
+        ranker.restore(upgraded({key[7:]: value for key, value in arrays.items() if key.startswith("ranker.")}))
         totals = Totals.restored({key[7:]: value for key, value in arrays.items() if key.startswith("totals.")})
         numbers = {key: int(meta[key]) for key in ("version", "generation", "seq")}
-        runtime = Runtime(spec, ranker, totals, **numbers)
+        runtime = Runtime(spec, ranker, totals, parameters=parameters, **numbers)
         runtime.at = float(meta["at"])
         return runtime
-
-
-@contextmanager
-def _list_of(ranker: Ranker, k: int | None) -> Iterator[None]:
-    """Let `ranker` show at most `k` positions this once."""
-    if k is None or k >= ranker.length:
-        yield
-        return
-    length, curve = ranker.length, ranker.exposure if isinstance(ranker, FairExp) else None
-    ranker.length = k
-    if isinstance(ranker, FairExp) and curve is not None:
-        ranker.exposure = curve[:k]
-    try:
-        yield
-    finally:
-        ranker.length = length
-        if isinstance(ranker, FairExp) and curve is not None:
-            ranker.exposure = curve
 
 
 def _without(ranking: Ranking, positions: list[int]) -> Ranking:

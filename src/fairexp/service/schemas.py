@@ -152,6 +152,7 @@ class VersionInfo(BaseModel):
     at: float
     kept: str
     spec: PolicySpec
+    parameters: dict[str, Any] | None = Field(description="All parameters of the ranker; null in older records.")
 
 
 class ThetaInfo(BaseModel):
@@ -168,6 +169,7 @@ class PolicyInfo(BaseModel):
     state: Literal["serving"]
     version: int
     spec: PolicySpec
+    parameters: dict[str, Any] = Field(description="All parameters of the ranker, those by default included.")
     versions: list[VersionInfo]
     rounds: int
     events: int
@@ -214,6 +216,8 @@ class RankingInfo(BaseModel):
     query_id: str | None
     user: str | None
     session: str | None
+    qualified: bool | None
+    added_regret: int
     items: list[dict[str, Any]]
     explanation: dict[str, Any]
     feedback: list[dict[str, Any]]
@@ -230,7 +234,6 @@ class Health(BaseModel):
     """Whether the process runs, or whether it is ready to serve."""
 
     status: str
-    policies: dict[str, str] | None = None
 
 
 class MetarankField(BaseModel):

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.params import Depends
 
 from fairexp.errors import FairexpError
 from fairexp.service.access import Access
-from fairexp.service.engine import Engine
+from fairexp.service.engine import Engine, Ranked
 from fairexp.service.page.cache import ChartCache
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
+from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.settings import Settings
 from fairexp.service.store.base import Store
 from fairexp.service.telemetry import Metrics
 
 LOG = logging.getLogger("fairexp.service")
+Result = TypeVar("Result")
+RANKING_THREADS = 8
+WAITING_THREADS = 32
 BUSY_SECONDS = 10.0
 """How long a server waits at its start for the one before it to let go of the store."""
 
@@ -42,7 +50,8 @@ class Service:
         self.engine = Engine(store, self.settings)
         self.access = Access(loopback=loopback, default_rate=self.settings.requests_per_second)
         self.metrics = Metrics(self.engine)
-        self.learner = asyncio.Lock()
+        self._turns: dict[tuple[str, str], asyncio.Lock] = {}
+        self._rankers = ThreadPoolExecutor(RANKING_THREADS, thread_name_prefix="fairexp-rank")
         self.charts = ChartCache()
         self._policies = dict(policies or {})
         self._fatal = fatal
@@ -56,6 +65,8 @@ class Service:
 
     def start(self) -> None:
         """Begin to get ready; the health check answers meanwhile."""
+        # Threads that wait, for the store or for a policy's lock: many, so that none waits for want of a thread.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WAITING_THREADS, "fairexp-wait"))
         self._tasks.append(asyncio.create_task(self._get_ready()))
 
     async def stop(self) -> None:
@@ -65,6 +76,27 @@ class Service:
             with suppress(asyncio.CancelledError):
                 await task
         await asyncio.to_thread(self.engine.close)
+        self._rankers.shutdown(wait=False)
+
+    async def rank(self, policy: str, ask: Callable[[Runtime], Candidates]) -> Ranked:
+        """A ranking that is on disk. Others are served meanwhile, however long the search for it takes.
+
+        Rankings of one policy come one after the other, so they wait here for their turn and not in a thread each.
+        """
+        self.engine.desk(policy)
+        async with self.turn("rank", policy):
+            ranked = await self.in_thread(self.engine.rank, policy, ask)
+        await kept(asyncio.wrap_future(ranked.kept))
+        return ranked
+
+    def turn(self, what: str, policy: str) -> asyncio.Lock:
+        """Held while a policy does one thing of a kind; those who wait are served in the order in which they came."""
+        return self._turns.setdefault((what, policy), asyncio.Lock())
+
+    async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """What `function` returns, run in a thread of its own kind: those that wait for the store are elsewhere."""
+        call = partial(contextvars.copy_context().run, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._rankers, call)
 
     async def _get_ready(self) -> None:
         started = time.monotonic()
@@ -81,6 +113,12 @@ class Service:
                 await asyncio.sleep(self.settings.retry_seconds)
             except FairexpError as error:
                 self._give_up(error)
+                return
+            except Exception as error:
+                LOG.exception("cannot start")
+                self._give_up(
+                    ServiceError("internal", f"the service cannot start ({type(error).__name__})", status=500)
+                )
                 return
         self.declared = True
         LOG.info("ready", extra={"facts": {"policies": self.engine.names(), "keys": len(self.access.keys)}})
@@ -117,7 +155,7 @@ def allow(role: str) -> Depends:
         header = request.headers.get("authorization", "")
         token = header[7:] if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
         service = service_of(request)
-        key = service.access.check(role, token=token, host=request.headers.get("host", ""))
+        key = service.access.check(role, token=token, headers=request.headers)
         request.scope["facts"] = {"key": key}
         if role != "public" and not service.engine.ready:
             raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import logging
 import sys
-import time
 from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -57,9 +56,13 @@ class Metrics:
         self.rank_seconds.labels(policy).observe(seconds)
         self._recent.setdefault(policy, deque(maxlen=RECENT)).append(seconds)
 
+    def recent_seconds(self, policy: str) -> list[float]:
+        """How long the latest rankings took."""
+        return list(self._recent.get(policy, ()))
+
     def latency(self, policy: str) -> dict[str, float] | None:
         """Median and 99th percentile of the latest rankings, in milliseconds."""
-        recent = self._recent.get(policy)
+        recent = self.recent_seconds(policy)
         if not recent:
             return None
         median, late = np.percentile(recent, (50, 99))
@@ -108,7 +111,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "at": round(time.time(), 3),
+            "at": round(record.created, 3),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }

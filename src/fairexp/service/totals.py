@@ -9,7 +9,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.templates import largest_gap
+from fairexp.kernels.gaps import largest_gap
 
 CAPACITY = 512
 """Rows of history; when they are full every second one goes, and rows then come half as often."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fairexp.errors import FairexpError
 from fairexp.service.desk import Desk
-from fairexp.service.problems import StoreError
-from fairexp.service.recovery import load_all
+from fairexp.service.recovery import load_all, load_or_error
 from fairexp.service.store.base import Forget
 
 if TYPE_CHECKING:
@@ -60,35 +60,35 @@ class Upkeep:
                     self._restart_store()
                 elif any(desk.stale for desk in self._engine.desks()):
                     self._rebuild_stale()
-            except (FairexpError, OSError) as error:
+            except FairexpError as error:
                 LOG.warning("store still failing", extra={"facts": {"problem": str(error)}})
-                self._stopping.wait(self._engine.settings.retry_seconds)
-                self._wanted.set()
+                self._again_later()
+            except Exception:  # this thread is the way back to service, so it must not end
+                LOG.exception("recovery failed")
+                self._again_later()
+
+    def _again_later(self) -> None:
+        self._stopping.wait(self._engine.settings.retry_seconds)
+        self._wanted.set()
 
     def _restart_store(self) -> None:
         """Nothing can be submitted while the writer is broken, so what is loaded here stays true."""
         engine = self._engine
         engine.store.reopen()
-        policies = load_all(engine.store)
-        desks = engine.desks()
-        for desk in desks:
-            desk.lock.acquire()
-        try:
-            engine.take_seats(policies)
-            engine.writer.resume()
-        finally:
-            for desk in desks:
-                desk.lock.release()
-        LOG.warning("store back, all policies restored", extra={"facts": {"policies": len(desks)}})
+        with engine.declaring:
+            policies = load_all(engine.store)
+            with ExitStack() as locks:
+                for desk in engine.desks():
+                    locks.enter_context(desk.lock)
+                engine.take_seats(policies)
+                engine.writer.resume()
+        LOG.warning("store back, all policies restored", extra={"facts": {"policies": len(policies)}})
 
     def _rebuild_stale(self) -> None:
         engine = self._engine
         engine.writer.submit([]).result()  # all that was handed in is on disk; a stale policy takes nothing new
-        for row, loaded in load_all(engine.store).items():
-            desk = engine.desk(row.name)
-            with desk.lock:
-                if desk.stale and not isinstance(loaded, StoreError):
-                    desk.seat(loaded.runtime, loaded.versions, snapshot_seq=loaded.snapshot_seq)
+        stale = [desk.row for desk in engine.desks() if desk.stale]
+        engine.take_seats({row: load_or_error(engine.store, row) for row in stale})
 
     def _maintain(self) -> None:
         while not self._stopping.wait(self._engine.settings.maintenance_seconds):
@@ -97,6 +97,8 @@ class Upkeep:
                     self.compact(desk)
                 except FairexpError as error:
                     LOG.warning("maintenance put off", extra={"facts": {"problem": str(error)}})
+                except Exception:
+                    LOG.exception("maintenance failed")
 
     def compact(self, desk: Desk) -> None:
         """Drop entries that are older than the policy keeps them and that no kept snapshot needs."""

@@ -49,7 +49,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, or a 413 as soon as it is too long, or a 408 if it does not come."""
     too_long = ServiceError("body_too_large", f"body: at most {limit} bytes", status=413, field="body")
     declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > limit:
+    if declared.isdecimal() and int(declared) > limit:
         raise too_long
     parts, size = [], 0
     try:
@@ -60,7 +60,9 @@ async def read_body(request: Request, limit: int) -> bytes:
                 if size > limit:
                     raise too_long
     except TimeoutError:
-        raise ServiceError("body_too_slow", f"body: not here after {BODY_SECONDS:g} s", status=408) from None
+        raise ServiceError(
+            "body_too_slow", f"body: not here after {BODY_SECONDS:g} s", status=408, field="body"
+        ) from None
     return b"".join(parts)
 
 

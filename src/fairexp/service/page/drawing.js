@@ -2,7 +2,7 @@
 // A ranking as a row of positions: coloured by group, blocks underlined, arrows for documents moved for fairness.
 
 const SVG = "http://www.w3.org/2000/svg";
-const BOX = 44, GAP = 6, TOP = 26, LINE = 12;
+const GAP = 6, LANE = 8, UNDER = 12, WIDEST = 44, NARROWEST = 22, TAIL = 46;
 
 function shape(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
@@ -11,46 +11,71 @@ function shape(name, attributes, text) {
   return made;
 }
 
+// As in the charts: the same five colours in the same order.
 function groupColour(groups, name) {
   const number = groups.indexOf(name);
-  return number < 0 ? "var(--g5)" : `var(--g${number % 6})`;
+  return number < 0 ? "var(--g4)" : `var(--g${number % 5})`;
 }
 
-function drawRanking(ranking, groups) {
-  const left = (position) => (position - 1) * (BOX + GAP) + 2;
-  const width = ranking.items.length * (BOX + GAP) + 4;
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${TOP + BOX + LINE}`, width, height: TOP + BOX + LINE, "aria-hidden": "true" });
+// Documents that stand higher than they were drawn.
+const risen = (ranking) => ranking.moved.filter((move) => move.drawn_at > move.position);
+
+function drawRanking(ranking, groups, available) {
+  const n = ranking.items.length, moves = risen(ranking), tail = moves.some((move) => move.drawn_at > n) ? TAIL : 0;
+  const box = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((available - tail - 4) / n) - GAP));
+  const lanes = inLanes(moves, n), top = 8 + LANE * Math.max(...lanes.map((lane) => lane + 1), 0);
+  const left = (position) => (position - 1) * (box + GAP) + 2;
+  const width = left(n + 1) + tail, height = top + box + UNDER;
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
   for (const item of ranking.items) {
     const x = left(item.position);
-    const box = shape("rect", { x, y: TOP, width: BOX, height: BOX, rx: 7, class: "position" });
-    box.style.fill = groupColour(groups, item.group);
-    svg.append(box, shape("text", { x: x + BOX / 2, y: TOP + 19, "text-anchor": "middle", class: "box-label" }, item.position));
-    if (item.clicked) svg.append(shape("text", { x: x + BOX / 2, y: TOP + 36, "text-anchor": "middle", class: "box-label" }, "✓"));
+    const square = shape("rect", { x, y: top, width: box, height: box, rx: 6, class: "position" });
+    square.style.fill = groupColour(groups, item.group);
+    const middle = { x: x + box / 2, "text-anchor": "middle", class: "box-label" };
+    svg.append(square, shape("text", { ...middle, y: top + 0.43 * box }, item.position));
+    if (item.clicked) svg.append(shape("text", { ...middle, y: top + 0.84 * box }, "✓"));
   }
-  underlineBlocks(svg, ranking.items, left);
-  for (const move of ranking.moved) drawMove(svg, move, left, width);
+  underlineBlocks(svg, ranking.items, left, box, top + box + 6);
+  moves.forEach((move, number) => drawMove(svg, move, top, top - 8 - LANE * lanes[number], left, box, n));
   return svg;
 }
 
-function underlineBlocks(svg, items, left) {
+function underlineBlocks(svg, items, left, box, y) {
   let start = 0;
   for (let end = 1; end <= items.length; end++) {
     if (end < items.length && items[end].block === items[start].block) continue;
-    const y = TOP + BOX + 6;
-    svg.append(shape("line", { x1: left(start + 1) + 3, x2: left(end) + BOX - 3, y1: y, y2: y, class: "block" }));
+    svg.append(shape("line", { x1: left(start + 1) + 3, x2: left(end) + box - 3, y1: y, y2: y, class: "block" }));
     start = end;
   }
 }
 
-function drawMove(svg, move, left, width) {
-  const from = Math.min(left(move.drawn_at) + BOX / 2, width - 4), to = left(move.position) + BOX / 2;
-  if (from <= to) return;
-  svg.append(shape("path", { d: `M ${from} ${TOP - 3} C ${from} 2, ${to} 2, ${to} ${TOP - 4}`, class: "arrow" }));
-  svg.append(shape("path", { d: `M ${to - 4} ${TOP - 9} L ${to} ${TOP - 2} L ${to + 4} ${TOP - 9}`, class: "arrow" }));
+// A height for each arrow, so that no two lie on top of each other: short ones low, long ones over them.
+function inLanes(moves, n) {
+  const lanes = new Array(moves.length).fill(0), placed = [];
+  const span = (move) => Math.min(move.drawn_at, n + 1) - move.position;
+  const order = moves.map((_, number) => number).sort((one, two) => span(moves[one]) - span(moves[two]));
+  for (const number of order) {
+    const { position, drawn_at } = moves[number];
+    const crossed = placed.filter((other) => moves[other].position <= drawn_at && position <= moves[other].drawn_at);
+    const taken = new Set(crossed.map((other) => lanes[other]));
+    while (taken.has(lanes[number])) lanes[number]++;
+    placed.push(number);
+  }
+  return lanes;
+}
+
+// From where the ranker had drawn it (right) to where it stands (left). Beyond the last position a number says where.
+function drawMove(svg, move, top, y, left, box, n) {
+  const beyond = move.drawn_at > n, to = left(move.position) + 0.36 * box;
+  const from = beyond ? left(n + 1) : left(move.drawn_at) + 0.64 * box;
+  const rise = beyond ? `M ${from} ${y}` : `M ${from} ${top - 2} V ${y + 4} Q ${from} ${y} ${from - 4} ${y}`;
+  svg.append(shape("path", { d: `${rise} H ${to + 4} Q ${to} ${y} ${to} ${y + 4} V ${top - 5}`, class: "arrow" }));
+  svg.append(shape("path", { d: `M ${to - 4} ${top - 7} L ${to} ${top - 1} L ${to + 4} ${top - 7} Z`, class: "head" }));
+  if (beyond) svg.append(shape("text", { x: from + 3, y: y + 4, class: "from" }, `from ${move.drawn_at}`));
 }
 
 function inWords(ranking) {
-  const moved = ranking.moved.length;
+  const moved = risen(ranking).length;
   const clicks = ranking.items.filter((item) => item.clicked).length;
   const parts = [ranking.query_id || "a query", new Date(1000 * ranking.at).toLocaleTimeString()];
   parts.push(moved ? `${moved} moved for fairness` : "shown as drawn");

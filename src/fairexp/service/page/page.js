@@ -1,10 +1,10 @@
 "use strict";
 // Asks the server for numbers and rankings every two seconds, for charts less often, and says so when it is gone.
 
-const NUMBERS_EVERY = 2000, CHARTS_EVERY = 5000;
+const NUMBERS_EVERY = 2000, CHARTS_EVERY = 5000, CHART_WIDTH = 500;
 const find = (id) => document.getElementById(id);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const state = { policy: null, answered: null, groups: [], charts: {}, timer: 0 };
+const state = { policy: null, answered: null, groups: [], charts: {}, drawn: new Map(), timer: 0 };
 
 async function ask(path) {
   const key = sessionStorage.getItem("fairexp-key");
@@ -99,14 +99,13 @@ function showNumbers(policy, fairness) {
   const clicks = fairness.clicks_by_position.reduce((sum, each) => sum + each.clicks, 0);
   const entries = [
     ["rankings", policy.rounds.toLocaleString()],
-    ["largest exposure gap", number(fairness.largest_gap)],
+    ["updates learned", policy.updates.toLocaleString()],
+    ["click rate", shown ? `${((100 * clicks) / shown).toFixed(1)} %` : "–"],
+    ["exposure gap now", number(fairness.largest_gap)],
     ["tolerance", fairness.tolerance === null ? "none" : String(fairness.tolerance)],
     ["within tolerance", fairness.qualified_share === null ? "–" : `${(100 * fairness.qualified_share).toFixed(1)} %`],
     ["added regret", fairness.added_regret.toLocaleString()],
-    ["click rate", shown ? `${((100 * clicks) / shown).toFixed(1)} %` : "–"],
-    ["updates learned", policy.updates.toLocaleString()],
-    ["time to rank (median / 99%)", policy.latency ? `${policy.latency.median_ms.toFixed(1)} / ${policy.latency.p99_ms.toFixed(1)} ms` : "–"],
-    ["version", String(policy.version)],
+    ["median time to rank", policy.latency ? `${policy.latency.median_ms.toFixed(1)} ms` : "–"],
   ];
   find("numbers").replaceChildren(...entries.map(([term, value]) => {
     const made = element("div");
@@ -122,16 +121,29 @@ function showRankings(rankings) {
     made.prepend(colour);
     return made;
   });
-  find("legend").replaceChildren(...legend, element("span", "▁ one block · ↶ moved for fairness · ✓ clicked"));
-  const focused = document.activeElement?.dataset?.ranking;
-  find("rankings").replaceChildren(...rankings.map((ranking) => {
-    const item = element("li"), button = element("button", null, { type: "button", "data-ranking": ranking.ranking_id });
-    button.append(element("span", inWords(ranking), { class: "about" }), drawRanking(ranking, state.groups));
-    button.addEventListener("click", () => explain(ranking.ranking_id));
-    item.append(button);
-    return item;
-  }));
-  if (focused) document.querySelector(`[data-ranking="${focused}"]`)?.focus();
+  find("legend").replaceChildren(...legend, element("span", "line: one block, no order certain inside"), element("span", "arrow: moved for fairness, from where it was drawn"), element("span", "✓ clicked"));
+  const list = find("rankings"), known = new Map([...list.children].map((item) => [item.dataset.ranking, item]));
+  const columns = getComputedStyle(list).gridTemplateColumns.split(" ");
+  const width = Math.floor(parseFloat(columns[0]) || list.clientWidth);
+  const wanted = rankings.map((ranking) => {
+    const looks = JSON.stringify([ranking, state.groups, width]), old = known.get(ranking.ranking_id);
+    return old && old.looks === looks ? old : rankingItem(ranking, looks, width, old);
+  });
+  // What is there already is not touched, so that focus stays where it is and nothing flickers.
+  for (const item of [...list.children]) if (!wanted.includes(item)) item.remove();
+  wanted.forEach((item, place) => {
+    if (list.children[place] !== item) list.insertBefore(item, list.children[place] || null);
+  });
+}
+
+function rankingItem(ranking, looks, width, old) {
+  const item = old || element("li", null, { "data-ranking": ranking.ranking_id });
+  const button = item.firstChild || element("button", null, { type: "button" });
+  button.replaceChildren(element("span", inWords(ranking), { class: "about" }), drawRanking(ranking, state.groups, width));
+  button.onclick = () => explain(ranking.ranking_id);
+  if (!item.firstChild) item.append(button);
+  item.looks = looks;
+  return item;
 }
 
 function showWeights(theta) {
@@ -145,15 +157,35 @@ async function showCharts(base) {
   if (same && now - state.charts.at < CHARTS_EVERY) return;
   state.charts = { policy: state.policy, theme, at: now };
   const { charts } = await ask(`${base}/charts?theme=${theme}`);
-  for (const old of [...find("charts").children]) if (!(old.id.slice(6) in charts)) old.remove();
-  for (const [name, spec] of Object.entries(charts)) {
-    let figure = find(`chart-${name}`);
-    if (!figure) {
-      find("charts").append((figure = element("figure", null, { id: `chart-${name}` })));
-      figure.append(element("div"));
-    }
-    await vegaEmbed(figure.firstChild, spec, { renderer: "svg", actions: false, ast: true });
-  }
+  for (const old of [...find("charts").children]) if (!(old.id.slice(6) in charts)) removeChart(old);
+  for (const [name, spec] of Object.entries(charts)) await showChart(name, spec);
+}
+
+function removeChart(figure) {
+  state.drawn.get(figure.id)?.result.finalize();
+  state.drawn.delete(figure.id);
+  figure.remove();
+}
+
+// Drawn aside and put in place when ready: the old picture stays until then.
+async function showChart(name, spec) {
+  const id = `chart-${name}`, text = JSON.stringify(spec);
+  if (state.drawn.get(id)?.text === text) return;
+  if (!find(id)) find("charts").append(element("figure", null, { id }));
+  const aside = element("div"), result = await vegaEmbed(aside, spec, { renderer: "svg", actions: false, ast: true });
+  const figure = find(id);
+  if (!figure) return result.finalize();
+  widen(aside.querySelector("svg"));
+  figure.replaceChildren(aside);
+  state.drawn.get(id)?.result.finalize();
+  state.drawn.set(id, { text, result });
+}
+
+// All charts take the same width before they are shrunk to fit, so that all have letters of one size.
+function widen(svg) {
+  const width = Math.max(svg.viewBox.baseVal.width, CHART_WIDTH);
+  svg.setAttribute("viewBox", `0 0 ${width} ${svg.viewBox.baseVal.height}`);
+  svg.setAttribute("width", width);
 }
 
 async function explain(rankingId) {
@@ -181,4 +213,8 @@ find("key-form").addEventListener("submit", (event) => {
   refresh();
 });
 dark.addEventListener("change", refresh);
+window.addEventListener("resize", () => {
+  clearTimeout(state.timer);
+  state.timer = setTimeout(refresh, 200);
+});
 refresh();

@@ -14,7 +14,7 @@ from fairexp.service.engine import Ranked
 from fairexp.service.intake import metarank_candidates
 from fairexp.service.openapi import documented
 from fairexp.service.policy import first_problem
-from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable
+from fairexp.service.problems import ServiceError, invalid
 from fairexp.service.routes.ranking import learn
 from fairexp.service.schemas import (
     EventGiven,
@@ -25,7 +25,7 @@ from fairexp.service.schemas import (
     MetarankMetadata,
     MetarankRanking,
 )
-from fairexp.service.service import Service, allow, kept, service_of
+from fairexp.service.service import Service, allow, service_of
 from fairexp.service.web import answer, parsed, read_body
 
 router = APIRouter()
@@ -41,7 +41,7 @@ _MODELS: dict[str, type[Event]] = {
 @router.post(
     "/rank/{model}",
     dependencies=[allow("rank")],
-    **documented(MetarankRanking, MetarankAnswer, refusals=(404, 413, 503)),
+    **documented(MetarankRanking, MetarankAnswer, refusals=(404,)),
 )
 async def rank(request: Request, model: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Metarank's ranking: all items come back, those that the policy shows first, the rest as the ranker drew them."""
@@ -51,8 +51,7 @@ async def rank(request: Request, model: str, explain: Annotated[bool, Query()] =
     asked = parsed(MetarankRanking, await read_body(request, service.settings.max_body_bytes))
     if "\x00" in asked.id:
         raise invalid("id", "a NUL character", "text without it")
-    ranked = service.engine.rank(model, lambda runtime: metarank_candidates(asked, runtime, service.settings))
-    await kept(asyncio.wrap_future(ranked.kept))
+    ranked = await service.rank(model, lambda runtime: metarank_candidates(asked, runtime, service.settings))
     seconds = time.perf_counter() - started
     service.metrics.ranked(model, seconds)
     return answer({"took": int(1000 * seconds), "items": _items(asked, ranked, explain)})
@@ -80,7 +79,7 @@ def _items(asked: MetarankRanking, ranked: Ranked, explain: bool) -> list[dict[s
     **documented(
         (MetarankInteraction, MetarankRanking, MetarankMetadata),
         MetarankAccepted,
-        refusals=(404, 410, 413, 503),
+        refusals=(404, 410),
         many=True,
     ),
 )
@@ -130,8 +129,8 @@ async def _take(service: Service, event: Event, where: str) -> tuple[int, int]:
     name = event.id if isinstance(event, MetarankRanking) else event.ranking
     if name is None:
         return 0, 0
-    places = await asyncio.to_thread(_named, service, name) if "\x00" not in name else []
-    if not places:
+    found = await asyncio.to_thread(service.engine.rankings_named, name) if "\x00" not in name else []
+    if not found:
         field = "id" if isinstance(event, MetarankRanking) else "ranking"
         raise ServiceError(
             "unknown_ranking",
@@ -142,15 +141,8 @@ async def _take(service: Service, event: Event, where: str) -> tuple[int, int]:
     if isinstance(event, MetarankRanking):
         return 1, 0  # it was kept when it was shown
     learned = 0
-    for place in places:
+    for ranking_id in found:
         given = EventGiven(id=event.id, type=event.type, item=event.item)
-        result = await learn(service, FeedbackGiven(ranking_id=service.engine.ids.make(*place), events=[given]))
+        result = await learn(service, FeedbackGiven(ranking_id=ranking_id, events=[given]))
         learned += result["status"] == "learned"
     return 1, learned
-
-
-def _named(service: Service, alias: str) -> list[tuple[int, int]]:
-    try:
-        return service.engine.store.named(alias)
-    except StoreError as error:
-        raise storage_unavailable() from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from fairexp.service.openapi import documented
+from fairexp.service.problems import ServiceError
 from fairexp.service.schemas import Health
 from fairexp.service.service import allow, service_of
 from fairexp.service.web import answer
@@ -21,14 +22,9 @@ async def healthz(request: Request) -> Response:
 @router.get("/readyz", dependencies=[allow("public")], **documented(None, Health))
 async def readyz(request: Request) -> Response:
     """State is restored, compiled code is warm, and the store keeps what it is given; otherwise 503."""
-    ready = service_of(request).ready
-    if ready:
+    if service_of(request).ready:
         return answer({"status": "ready"})
-    return answer(
-        {"error": {"code": "not_ready", "message": "not ready", "field": None, "request_id": None}},
-        status=503,
-        headers={"Retry-After": "1"},
-    )
+    raise ServiceError("not_ready", "starting, or the store cannot keep anything", status=503, retry_after=1.0)
 
 
 @router.get("/metrics", dependencies=[allow("read")], response_class=Response)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from fairexp.service.openapi import documented
 from fairexp.service.problems import ServiceError
-from fairexp.service.reports import fairness_report
+from fairexp.service.reports import fairness_report, policy_report
 from fairexp.service.schemas import ChartsAnswer
 from fairexp.service.service import Service, allow, service_of
 from fairexp.service.web import answer
@@ -67,7 +67,9 @@ def _charts(service: Service, policy: str, theme: str) -> Any:
 
     def make() -> dict[str, Any]:
         report = fairness_report(desk, points=POINTS, recent=False)
-        return live_charts(report, ranker=runtime.spec.ranker, theme=theme)
+        theta = policy_report(desk)["theta"]
+        seconds = service.metrics.recent_seconds(policy)
+        return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
 
     return service.charts.get(policy, theme, runtime.version, runtime.totals.rounds, make)
 

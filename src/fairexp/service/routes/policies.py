@@ -10,10 +10,9 @@ from fastapi import APIRouter, Query, Request, Response
 from fairexp.service.desk import Desk
 from fairexp.service.openapi import documented
 from fairexp.service.policy import NAME, PolicySpec
-from fairexp.service.problems import StoreError, invalid, storage_unavailable
+from fairexp.service.problems import invalid
 from fairexp.service.ranking_ids import unknown_ranking
-from fairexp.service.records import Feedback, Shown
-from fairexp.service.reports import fairness_report, policy_report, ranking_report
+from fairexp.service.reports import brief, fairness_report, policy_report, ranking_report
 from fairexp.service.schemas import (
     FairnessAnswer,
     PolicyAnswer,
@@ -23,7 +22,6 @@ from fairexp.service.schemas import (
     RankingList,
 )
 from fairexp.service.service import Service, allow, service_of
-from fairexp.service.store.base import Append, Kind
 from fairexp.service.web import answer, parsed, read_body
 
 router = APIRouter(prefix="/v1/policies")
@@ -38,22 +36,10 @@ KEPT = {
 async def list_policies(request: Request) -> Response:
     """All policies with their versions and rounds."""
     engine = service_of(request).engine
-    found = []
-    for name in engine.names():
-        desk = engine.desk(name)
-        if desk.problem is not None or desk.stale:
-            found.append({"policy": name, "state": "unavailable"})
-            continue
-        with desk.lock:
-            runtime = desk.runtime
-            told = {"version": runtime.version, "ranker": runtime.spec.ranker, "rounds": runtime.totals.rounds}
-            found.append({"policy": name, "state": "serving", **told})
-    return answer({"policies": found})
+    return answer({"policies": [brief(engine.desk(name)) for name in engine.names()]})
 
 
-@router.put(
-    "/{policy}", dependencies=[allow("admin")], **documented(PolicySpec, PolicyAnswer, refusals=(409, 413, 503))
-)
+@router.put("/{policy}", dependencies=[allow("admin")], **documented(PolicySpec, PolicyAnswer, refusals=(409,)))
 async def put_policy(request: Request, policy: str) -> Response:
     """Declare a policy, or change it: the new version keeps what it can of the old one, and says what."""
     service = service_of(request)
@@ -72,7 +58,8 @@ async def put_policy(request: Request, policy: str) -> Response:
 async def get_policy(request: Request, policy: str) -> Response:
     """The policy's state, versions, rounds, and its model in short."""
     service = service_of(request)
-    return answer({**policy_report(service.engine.desk(policy)), "latency": service.metrics.latency(policy)})
+    told = await asyncio.to_thread(policy_report, service.engine.desk(policy))
+    return answer({**told, "latency": service.metrics.latency(policy)})
 
 
 @router.get("/{policy}/fairness", dependencies=[allow("read")], **documented(None, FairnessAnswer, refusals=(404,)))
@@ -83,10 +70,11 @@ async def get_fairness(
     recent: Annotated[bool, Query(description="The latest rounds one by one, instead of all.")] = False,
 ) -> Response:
     """Exposure by group, unfairness by pair against the tolerance, and their history."""
-    return answer(fairness_report(service_of(request).engine.desk(policy), points=points, recent=recent))
+    desk = service_of(request).engine.desk(policy)
+    return answer(await asyncio.to_thread(fairness_report, desk, points=points, recent=recent))
 
 
-@router.get("/{policy}/rankings", dependencies=[allow("read")], **documented(None, RankingList, refusals=(404, 503)))
+@router.get("/{policy}/rankings", dependencies=[allow("read")], **documented(None, RankingList, refusals=(404,)))
 async def list_rankings(
     request: Request,
     policy: str,
@@ -104,7 +92,7 @@ async def list_rankings(
 @router.get(
     "/{policy}/rankings/{ranking_id}",
     dependencies=[allow("read")],
-    **documented(None, RankingInfo, refusals=(404, 410, 503)),
+    **documented(None, RankingInfo, refusals=(404, 410)),
 )
 async def get_ranking(request: Request, policy: str, ranking_id: str) -> Response:
     """What was shown, when, why, and what came back."""
@@ -122,26 +110,12 @@ def _seq(service: Service, desk: Desk, ranking_id: str) -> int:
 
 
 def _latest(service: Service, desk: Desk, limit: int, before: int | None) -> list[dict[str, Any]]:
-    store, number = service.engine.store, desk.row.policy
-    try:
-        entries = store.latest(number, Kind.SHOWN, limit=limit, before=before)
-        came_back = [store.feedback(number, entry.seq) for entry in entries]
-    except StoreError as error:
-        raise storage_unavailable() from error
+    engine, number = service.engine, desk.row.policy
     return [
-        ranking_report(service.engine.ids.make(number, entry.seq), desk, *_records(entry, feedback), why=False)
-        for entry, feedback in zip(entries, came_back, strict=True)
+        ranking_report(engine.ids.make(number, shown.seq), desk, shown, feedback, why=False)
+        for shown, feedback in engine.latest_rankings(desk, limit=limit, before=before)
     ]
 
 
 def _ranking(service: Service, desk: Desk, seq: int, ranking_id: str) -> dict[str, Any]:
-    store, number = service.engine.store, desk.row.policy
-    service.engine.read_ranking(desk, seq)  # a 410 where it has expired
-    entry = store.entry(number, seq)
-    assert entry is not None
-    return ranking_report(ranking_id, desk, *_records(entry, store.feedback(number, seq)))
-
-
-def _records(entry: Append, feedback: list[Append]) -> tuple[Shown, list[Feedback]]:
-    shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
-    return shown, [Feedback.read(each.payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback]
+    return ranking_report(ranking_id, desk, *service.engine.read_ranking(desk, seq))

@@ -24,7 +24,7 @@ router = APIRouter()
 @router.post(
     "/v1/policies/{policy}/rank",
     dependencies=[allow("rank")],
-    **documented(RankRequest, RankAnswer, refusals=(404, 413, 503)),
+    **documented(RankRequest, RankAnswer, refusals=(404,)),
 )
 async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
@@ -32,11 +32,10 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     service = service_of(request)
     service.engine.desk(policy)
     asked = parsed(RankRequest, await read_body(request, service.settings.max_body_bytes))
-    ranked = service.engine.rank(policy, lambda runtime: candidates_of(asked, runtime, service.settings))
-    await kept(asyncio.wrap_future(ranked.kept))
+    ranked = await service.rank(policy, lambda runtime: candidates_of(asked, runtime, service.settings))
     content = _told(policy, ranked)
     if explain:
-        content["explanation"] = explanation_of(ranked.shown, ranked.runtime.spec)
+        content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.runtime.spec)
     service.metrics.ranked(policy, time.perf_counter() - started)
     return answer(content)
 
@@ -63,7 +62,7 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
 @router.post(
     "/v1/feedback",
     dependencies=[allow("feedback")],
-    **documented(FeedbackRequest, FeedbackAnswer, refusals=(404, 410, 413, 503)),
+    **documented(FeedbackRequest, FeedbackAnswer, refusals=(404, 410)),
 )
 async def feedback(request: Request) -> Response:
     """Take what users did; when this is answered it is on disk, and the next ranking has learned from it."""
@@ -114,12 +113,12 @@ async def learn(service: Service, given: FeedbackGiven) -> dict[str, Any]:
         )
         for each in given.events
     ]
-    # In a thread, one update at a time, each begun by the loop: a ranking finds the policy's lock taken by one update
-    # at most, however many wait.
-    async with service.learner:
+    policy = engine.policy_of(given.ranking_id)
+    # In a thread, one update of a policy at a time, each begun by the loop: a ranking finds the policy's lock taken by
+    # one update at most, however many wait.
+    async with service.turn("learn", policy):
         learned = await asyncio.to_thread(engine.learn, given.ranking_id, events, final=given.final)
     await kept(asyncio.wrap_future(learned.kept))
-    policy = engine.policy_of(given.ranking_id)
     service.metrics.feedback_events.labels(policy, learned.status).inc(learned.accepted)
     service.metrics.feedback_events.labels(policy, "duplicate").inc(learned.duplicates)
     return {

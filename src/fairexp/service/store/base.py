@@ -46,7 +46,10 @@ class AddPolicy:
 
 @dataclass(frozen=True, slots=True)
 class AddVersion:
-    """A version of a policy, in force from the log entry `seq` on; `kept` says what it took over."""
+    """A version of a policy, in force from the log entry `seq` on; `kept` says what it took over.
+
+    `spec` is JSON as declared, `parameters` is JSON of all the ranker's parameters; older files have none.
+    """
 
     policy: int
     version: int
@@ -54,6 +57,7 @@ class AddVersion:
     at: float
     spec: str
     kept: str
+    parameters: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,4 +32,5 @@ MIGRATIONS: dict[str, tuple[str, ...]] = {
         "CREATE INDEX log_alias ON log (alias) WHERE alias IS NOT NULL",
         "CREATE INDEX log_kind ON log (policy, kind, seq)",
     ),
+    "0005_parameters": ("ALTER TABLE versions ADD COLUMN parameters TEXT",),
 }

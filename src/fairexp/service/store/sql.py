@@ -31,6 +31,7 @@ Row = tuple[Any, ...]
 Execute = Callable[[str, Sequence[Any]], list[Row]]
 
 ENTRY = "policy, seq, kind, at, payload, ranking, alias"
+VERSION = "policy, version, seq, at, spec, kept, parameters"
 
 
 class Database(Protocol):
@@ -132,8 +133,8 @@ class SqlStore:
 
     @_write.register
     def _(self, write: AddVersion, execute: Execute) -> None:
-        row = (write.policy, write.version, write.seq, write.at, write.spec, write.kept)
-        execute("INSERT INTO versions (policy, version, seq, at, spec, kept) VALUES (?, ?, ?, ?, ?, ?)", row)
+        row = (write.policy, write.version, write.seq, write.at, write.spec, write.kept, write.parameters)
+        execute(f"INSERT INTO versions ({VERSION}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     @_write.register
     def _(self, write: AddSnapshot, execute: Execute) -> None:
@@ -168,7 +169,7 @@ class SqlStore:
         return [AddPolicy(*row) for row in self.database.read("SELECT id, name, at FROM policies ORDER BY id")]
 
     def versions(self, policy: int) -> list[AddVersion]:
-        sql = "SELECT policy, version, seq, at, spec, kept FROM versions WHERE policy = ? ORDER BY version"
+        sql = f"SELECT {VERSION} FROM versions WHERE policy = ? ORDER BY version"
         return [AddVersion(*row) for row in self.database.read(sql, (policy,))]
 
     def snapshots(self, policy: int) -> Iterator[StoredSnapshot]:
