@@ -55,6 +55,8 @@ def setting_rows(results: Results, setting: str, comparisons: Sequence[Compariso
         cells = [display_name(ranker)]
         for measure, _, digits in SHOWN:
             values = results.values(setting, ranker, measure)
+            if measure == "mean_added_regret" and not results.values(setting, ranker, "qualified_share"):
+                values = {}  # it reverses nothing for fairness because it knows none
             text = number_text(effect_over(values), digits) if values else "-"
             cells.append(text + marks.get((ranker, measure), ""))
         rows.append(cells)
@@ -62,11 +64,15 @@ def setting_rows(results: Results, setting: str, comparisons: Sequence[Compariso
 
 
 def number_text(found: Effect, digits: int) -> str:
-    """The mean and the half width of its interval.
+    """The mean and the half width of its interval, with fewer digits where the mean is large.
 
     >>> number_text(Effect(0.51234, 0.50, 0.52468, 0.0, 5), 3)
     '0.512 ± 0.012'
+    >>> number_text(Effect(727.738, 409.353, 1046.123, 0.0, 5), 3)
+    '728 ± 318'
     """
+    if abs(found.mean) >= 100.0:
+        digits = max(digits - 3, 0)
     mean = f"{found.mean:,.{digits}f}"
     return mean if found.high in (None, found.mean) else f"{mean} ± {found.high - found.mean:,.{digits}f}"
 
