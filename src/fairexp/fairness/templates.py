@@ -155,13 +155,16 @@ def find_template(
     length, n_groups = len(exposure), len(shares)
     curve = exposure.tobytes()
     reach, width = _reach(curve)
+    first_nodes = PLAIN_NODES
     if not fairest:
-        settled, shown, template, regret, after = solve_easy(
+        finished, found, shown, template, regret, after = solve_easy(
             order, groups, *relation, exposure, spent, shares, tolerance, displayed_only, reach, width, PLAIN_NODES
         )
-        if settled:
+        if finished and found:
             unfairness = signed_gaps(after, shares)
             return BestTemplate(shown, template, regret, after, unfairness, True, True, regret, 0.0)
+        # A walk that found nothing is quickly done again; one that was cut short would be again.
+        first_nodes = PLAIN_NODES if finished else 0
     keys = _NO_KEYS
     if fairest and rng is not None:
         keys = rng.permutation(n_groups * length).reshape(n_groups, length)
@@ -180,7 +183,7 @@ def find_template(
         reach,
         width,
         _bounds(curve, n_groups),
-        Effort(PLAIN_NODES if fairest else 0, PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
+        Effort(first_nodes, PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
     )
     qualified = gap <= tolerance + SLACK
     sought = fairest or not qualified

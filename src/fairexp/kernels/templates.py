@@ -254,16 +254,17 @@ def solve_easy(
     reach: Bits,
     reach_width: float,
     max_nodes: int,
-) -> tuple[bool, Ints, Ints, int, Floats]:
+) -> tuple[bool, bool, Ints, Ints, int, Floats]:
     """The best ranking for a draw, if a short walk without bounds finds and proves it.
 
-    Returns (whether it did, shown (k,), template (k,), added regret, exposure after the round (G,)).
+    Returns (whether the walk was finished, whether it found any, shown (k,), template (k,), added regret, exposure
+    after the round (G,)).
     """
     queue, size, place, cost = build_queues(order, groups, certain, row, P.shape[0], w.shape[0], displayed_only)
     round = Round(P, spent, w, size, place, cost, reach, reach_width, np.zeros((0, 0), dtype=np.int64))
     best = walk(round, no_tables(), tolerance, np.int64(NO_LIMIT), 0.0, max_nodes)
     shown, after = show(best.template, queue, P, spent)
-    return best.found and best.nodes <= max_nodes, shown, best.template, best.cost, after
+    return best.nodes <= max_nodes, best.found, shown, best.template, best.cost, after
 
 
 @njit(cache=True, nogil=True)
