@@ -206,7 +206,6 @@ def test_long_lists_stay_within_the_tolerance(curve, ties):
             shares=[1.2, 1.0],
             tolerance=0.1,
             ties=ties,
-            effort=100_000,
         )
         spent = best.exposure
         assert best.qualified
