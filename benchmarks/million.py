@@ -20,7 +20,7 @@ from fairexp import PairRank
 from fairexp.data import Dataset, world
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.simulation import simulate
-from fairexp.simulation.run import TRACE
+from fairexp.simulation.run import TRACE, Result
 from fairexp.users import load_user
 
 N_FEATURES, N_DOCUMENTS, N_QUERIES = 46, 15, 470
@@ -57,22 +57,27 @@ def play_long(rounds: int, *, tell: bool) -> list[dict[str, float]]:
 
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        simulate(
-            PairRank(N_FEATURES, length=10, seed=1),
-            small_queries(),
-            load_user("perfect", n_grades=5, seed=2),
-            rounds=rounds,
-            exposure=exposure_curve("reciprocal", 10),
-            shares=np.ones(2),
-            seed=3,
-            folder=Path(folder, "run"),
-            progress=note,
-        )
+        play_pairrank(small_queries(), rounds, Path(folder, "run"), progress=note)
         written = Path(folder, "run", TRACE).stat().st_size
     if tell:
         minutes = (time.perf_counter() - began) / 60
         print(f"{rounds:,} rounds in {minutes:.1f} minutes, with a trace of {written / 1e6:.0f} MB")
     return points
+
+
+def play_pairrank(data: Dataset, rounds: int, folder: Path, **options: Any) -> Result:
+    """A simulation of PairRank with perfect users on queries of this shape, its trace in `folder`."""
+    return simulate(
+        PairRank(N_FEATURES, length=10, seed=1),
+        data,
+        load_user("perfect", n_grades=5, seed=2),
+        rounds=rounds,
+        exposure=exposure_curve("reciprocal", 10),
+        shares=np.ones(2),
+        seed=3,
+        folder=folder,
+        **options,
+    )
 
 
 def small_queries() -> Dataset:

@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, spread
-from benchmarks.million import N_DOCUMENTS, N_FEATURES, small_queries
+from benchmarks.million import N_DOCUMENTS, N_FEATURES, play_pairrank, small_queries
 from fairexp import PairRank
-from fairexp.fairness.exposure import exposure_curve
 from fairexp.randomness import make_rng
-from fairexp.simulation import play, simulate
+from fairexp.simulation import play
 from fairexp.simulation.run import Result
 from fairexp.users import load_user
 
@@ -38,16 +37,7 @@ def loop_row(*, rounds: int, turns: int) -> Iterator[Outcome]:
 
     def whole() -> Result:
         with tempfile.TemporaryDirectory() as folder:
-            return simulate(
-                PairRank(N_FEATURES, length=10, seed=1),
-                data,
-                load_user("perfect", n_grades=5, seed=2),
-                rounds=rounds,
-                exposure=exposure_curve("reciprocal", 10),
-                shares=np.ones(2),
-                seed=3,
-                folder=Path(folder, "run"),
-            )
+            return play_pairrank(data, rounds, Path(folder, "run"))
 
     def alone() -> None:
         again = PairRank(N_FEATURES, length=10, seed=1)

@@ -128,7 +128,7 @@ def test_a_disk_that_becomes_read_only(live: Start, small_disk: Path) -> None:
     address = str(small_disk / "store.db")
     running = live(address, settings=FAST)
     kept = [_post(running, number).json() for number in range(5)]
-    # Open files keep a mount from becoming read-only, so take the space away and the right to make files with it.
+    # Where open files keep a mount from becoming read-only there is nothing to see here.
     subprocess.run(["mount", "-o", "remount,ro,size=12m", str(small_disk)], check=False, capture_output=True)
     if not _is_read_only(small_disk):
         pytest.skip("this system does not make a file system in use read-only")

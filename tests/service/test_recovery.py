@@ -108,21 +108,26 @@ def _spoil(path: str) -> None:
     connection.close()
 
 
-def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start, sqlite_address: str) -> None:
+def spoilt(started: Start, address: str, change: str, *values: bytes) -> Engine:
+    """An engine that starts on a store with a good policy and a bad one, whose log was changed."""
     import sqlite3
 
-    from fairexp.service.problems import ServiceError
-
-    engine = started(sqlite_address)
+    engine = started(address)
     for name in ("bad", "good"):
         engine.put_policy(name, SPEC)
         play(engine, 5, policy=name)
     engine.close()
-    with sqlite3.connect(sqlite_address) as connection:
+    with sqlite3.connect(address) as connection:
         connection.execute("DELETE FROM snapshots WHERE policy = 1")
-        connection.execute("DELETE FROM log WHERE policy = 1 AND seq = 3")
+        connection.execute(change, values)
     connection.close()
-    resumed = started(sqlite_address)
+    return started(address)
+
+
+def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start, sqlite_address: str) -> None:
+    from fairexp.service.problems import ServiceError
+
+    resumed = spoilt(started, sqlite_address, "DELETE FROM log WHERE policy = 1 AND seq = 3")
     assert not resumed.healthy
     assert "from entry 2 to 4" in str(resumed.desk("bad").problem)
     with pytest.raises(ServiceError, match="could not be restored"):
@@ -131,20 +136,10 @@ def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start
 
 
 def test_a_record_that_is_whole_and_makes_no_sense_stops_one_policy_only(started: Start, sqlite_address: str) -> None:
-    import sqlite3
-
     from fairexp.service.packing import pack
 
-    engine = started(sqlite_address)
-    for name in ("bad", "good"):
-        engine.put_policy(name, SPEC)
-        play(engine, 5, policy=name)
-    engine.close()
-    with sqlite3.connect(sqlite_address) as connection:
-        connection.execute("DELETE FROM snapshots WHERE policy = 1")
-        connection.execute("UPDATE log SET payload = ? WHERE policy = 1 AND seq = 2", (pack({"odd": 1}, {}),))
-    connection.close()
-    resumed = started(sqlite_address)
+    change = "UPDATE log SET payload = ? WHERE policy = 1 AND seq = 2"
+    resumed = spoilt(started, sqlite_address, change, pack({"odd": 1}, {}))
     assert "KeyError in a record" in str(resumed.desk("bad").problem)
     rank(resumed, policy="good")
 

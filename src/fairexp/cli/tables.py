@@ -72,7 +72,7 @@ def _columns(summaries: Sequence[Summary]) -> list[Column]:
         Column("unfair\nmean", lambda line: _gap(_value(line, "mean_unfairness")), spare=3),
         Column("unfair\nfinal", lambda line: _gap(_value(line, "final_unfairness")), spare=4),
         Column("quali-\nfied", lambda line: share(_value(line, "qualified_share")), spare=1),
-        Column("added\nregret", lambda line: _mean(line, "mean_added_regret", ".2f"), spare=2),
+        Column("added\nregret", lambda line: _added_regret(line), spare=2),
         Column("rounds\n/s", lambda line: _mean(line, "rounds_per_second", ",.0f"), spare=5),
     ]
     if len(rounds) > 1:  # an interrupt: lines of unequal length must not pass for comparable
@@ -119,6 +119,11 @@ def _value(line: Summary, measure: str) -> float | None:
 def _mean(line: Summary, measure: str, form: str) -> str:
     value = _value(line, measure)
     return MISSING if value is None else format(value, form)
+
+
+def _added_regret(line: Summary) -> str:
+    """Nothing where no round can be qualified: such a ranker reverses nothing for fairness because it knows none."""
+    return MISSING if _value(line, "qualified_share") is None else _mean(line, "mean_added_regret", ".2f")
 
 
 def _online(line: Summary) -> str:
