@@ -55,6 +55,21 @@ def one_ranker(ranker: str, **changes: Any) -> Experiment:
     return small(**{**values, **changes})
 
 
+def letor_set(folder: Path, n_folds: int, *, n_documents: int = 8) -> Path:
+    """A LETOR set of few documents, the same wherever it lies."""
+    for fold in range(1, n_folds + 1):
+        for part in ("train", "vali", "test"):
+            place = folder / f"Fold{fold}"
+            place.mkdir(parents=True, exist_ok=True)
+            lines = [
+                f"{(d + q) % 3} qid:{part}{q} 1:{(d * 7 + q) % 5} 2:{d % 2} 3:{d}\n"
+                for q in range(6)
+                for d in range(n_documents)
+            ]
+            (place / f"{part}.txt").write_text("".join(lines))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def processes() -> LocalProcesses:
     return LocalProcesses(2)

@@ -9,7 +9,7 @@ from fairexp.experiments.planning import choose, final_runs, make_run, places, t
 from fairexp.experiments.preparing import prepare
 from fairexp.experiments.reading import validated
 from fairexp.experiments.store import open_store
-from tests.experiments.conftest import SMALL, small
+from tests.experiments.conftest import SMALL, letor_set, small
 
 
 @pytest.fixture(scope="module")
@@ -116,18 +116,6 @@ def test_beta(rule: str | float, beta: float) -> None:
     data = {"x": {"source": "mslr-pagerank", "n_queries": 300, "paper_beta": 1.22}}
     made = prepare(small(beta=rule, data=data, exposure="reciprocal"))["x", 1]
     assert made.beta == pytest.approx(beta, abs=0.1 if rule == "average_utility" else 1e-12)
-
-
-def letor_set(folder: Path, n_folds: int) -> Path:
-    for fold in range(1, n_folds + 1):
-        for part in ("train", "vali", "test"):
-            place = folder / f"Fold{fold}"
-            place.mkdir(parents=True, exist_ok=True)
-            lines = [
-                f"{(d + q) % 3} qid:{part}{q} 1:{(d * 7 + q) % 5} 2:{d % 2} 3:{d}\n" for q in range(6) for d in range(8)
-            ]
-            (place / f"{part}.txt").write_text("".join(lines))
-    return folder
 
 
 def own_set(place: Path, **changes: object) -> dict[str, object]:

@@ -38,11 +38,11 @@ def test_quick_is_the_paper_made_smaller() -> None:
 def test_the_same_but(tmp_path: Path) -> None:
     written(tmp_path, "extends: quick\nname: base\nrounds: 77\nrankers: {dbgd: null}\n", "base.yaml")
     path = written(tmp_path, "extends: base.yaml\nname: child\nseeds: [3, 5]\ndata: {yahoo-9: {rounds: 5}}\n")
-    experiment, folder = read_experiment(path)
+    experiment, folders = read_experiment(path)
     assert (experiment.name, experiment.rounds, experiment.seed_list) == ("child", 77, [3, 5])
     assert "dbgd" not in experiment.rankers and "pdgd" in experiment.rankers
     assert experiment.data["yahoo-9"].rounds == 5 and experiment.data["yahoo-9"].group == "feature-9"
-    assert folder == tmp_path
+    assert folders == (tmp_path,)
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,36 @@ def test_it_fits_a_phone_in_the_dark(live: Start, sqlite_address: str, browser: 
     visit.close()
 
 
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_no_label_of_a_ranking_touches_another(live: Start, sqlite_address: str, browser: Any, width: int) -> None:
+    """Three documents from far beyond the end: each arrow is named, and no name lies on another or is cut off."""
+    visit = Visit(browser, live(sqlite_address).url, viewport={"width": width, "height": 900})
+    visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
+    groups = ["small", "large"]
+    items = [{"position": p, "group": groups[p % 2], "block": p, "clicked": True} for p in range(1, 11)]
+    moved = [{"position": p, "drawn_at": at} for p, at in ((1, 11), (3, 12), (4, 7), (10, 1234))]
+    boxes = visit.page.evaluate(
+        """([ranking, groups]) => {
+            const list = document.querySelector("#rankings"), item = element("li");
+            find("main").querySelectorAll("section").forEach((section) => { section.hidden = false; });
+            item.append(drawRanking(ranking, groups, list.clientWidth));
+            list.append(item);
+            const edges = ({ left, right, top, bottom }) => ({ left, right, top, bottom });
+            return [item.firstChild, ...item.querySelectorAll("text")].map((one) => edges(one.getBoundingClientRect()));
+        }""",
+        [{"items": items, "moved": moved}, groups],
+    )
+    whole, *labels = boxes
+    assert len(labels) == 10 + 10 + 3
+    for number, one in enumerate(labels):
+        assert whole["left"] <= one["left"] and one["right"] <= whole["right"] <= width and whole["top"] <= one["top"]
+        for other in labels[number + 1 :]:
+            apart = one["right"] <= other["left"] or other["right"] <= one["left"]
+            # A line is a little higher than its letters, hence the two pixels.
+            assert apart or one["bottom"] <= other["top"] + 2 or other["bottom"] <= one["top"] + 2, (one, other)
+    visit.close()
+
+
 def test_it_asks_for_a_key_where_one_is_needed(live: Start, sqlite_address: str, browser: Any) -> None:
     store = open_store(sqlite_address)
     store.open(serving=False)

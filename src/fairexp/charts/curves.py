@@ -19,30 +19,13 @@ QUIET_START = 0.02
 def online_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
     """The mean NDCG@10 of all that users were shown so far, by round."""
     last = max((row["round"] for row in rows), default=0)
-    points = over.points([row for row in rows if row["round"] >= QUIET_START * last], "online")
-    frame = Frame(
-        title="Online NDCG",
-        subtitle="what users were shown, mean so far; higher is better ↑",
-        value="NDCG@10",
-        axis=_snug(points, "online"),
-        theme=theme,
-        ends=over.ends,
-    )
-    return draw(points, frame)
+    late = [row for row in rows if row["round"] >= QUIET_START * last]
+    return _ndcg_chart(late, "online", "Online NDCG", "what users were shown, mean so far", theme, over)
 
 
 def heldout_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
     """The NDCG@10 of what was learned, on held-out queries, by round."""
-    points = over.points(rows, "heldout")
-    frame = Frame(
-        title="Held-out NDCG",
-        subtitle="what was learned, on unseen queries; higher is better ↑",
-        value="NDCG@10",
-        axis=_snug(points, "heldout"),
-        theme=theme,
-        ends=over.ends,
-    )
-    return draw(points, frame)
+    return _ndcg_chart(rows, "heldout", "Held-out NDCG", "what was learned, on unseen queries", theme, over)
 
 
 def unfairness_chart(
@@ -77,6 +60,19 @@ def charts(
     if any(row["unfairness"] is not None for row in rows):
         made["unfairness"] = unfairness_chart(rows, tolerance=tolerance, theme=theme, over=over)
     return made
+
+
+def _ndcg_chart(rows: Sequence[Row], measure: str, title: str, means: str, theme: str, over: Summing) -> Any:
+    points = over.points(rows, measure)
+    frame = Frame(
+        title=title,
+        subtitle=f"{means}; higher is better ↑",
+        value="NDCG@10",
+        axis=_snug(points, measure),
+        theme=theme,
+        ends=over.ends,
+    )
+    return draw(points, frame)
 
 
 def _some(points: Sequence[Row], measure: str) -> None:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from fairexp.charts.extra import vl_convert
+from fairexp.charts.pages import filled, in_script, page_head, paragraphs, table_html, terms
 
 
 class Fact(NamedTuple):
@@ -37,31 +38,13 @@ def report_html(
         for name, spec in specs["light"].items()
     ]
     parts = {
+        "head": page_head(title, report=True),
         "title": escape(title),
-        "lead": "\n".join(f"<p>{escape(sentence)}</p>" for sentence in lead),
+        "lead": paragraphs(lead),
         "figures": "\n".join(figures),
-        "headings": "".join(f"<th>{escape(heading)}</th>" for heading in headings),
-        "rows": "\n".join(_row(cells) for cells in table),
-        "facts": "\n".join(f"<dt>{escape(fact.term)}</dt><dd>{escape(fact.text)}</dd>" for fact in facts),
-        "specs": _in_script(json.dumps(specs)),
-        "vega": _in_script(converter.javascript_bundle()),
+        "table": table_html(headings, table),
+        "facts": terms(facts),
+        "specs": in_script(json.dumps(specs)),
+        "vega": in_script(converter.javascript_bundle()),
     }
-    page = files("fairexp.charts").joinpath("report.html").read_text(encoding="utf-8")
-    # In one pass, so that nothing in the scripts can pass for a place to fill.
-    pieces = page.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
-
-
-def _row(cells: Sequence[str]) -> str:
-    first, *others = map(escape, cells)
-    emphasis = ' class="fair"' if first.lower().startswith("fairexp") else ""
-    return f'<tr{emphasis}><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in others)}</tr>'
-
-
-def _in_script(text: str) -> str:
-    """Text that cannot end the script element it stands in; the escape reads as `<` in JSON and JavaScript strings."""
-    return text.replace("</script", r"\u003c/script").replace("<!--", r"\u003c!--")
+    return filled(files("fairexp.charts").joinpath("report.html").read_text(encoding="utf-8"), parts)

@@ -27,7 +27,8 @@ ReportFolder = Annotated[
 ]
 
 
-@app.command()
+@app.command("resume", help="Go on with an experiment that was killed or interrupted: the same as `run`.")
+@app.command("run")
 def run(
     file: File,
     out: Records = None,
@@ -44,45 +45,33 @@ def run(
     """
     from fairexp.experiments.reading import read_experiment
 
-    experiment, folder = read_experiment(file)
-    records = experimenting.open_records(experiment, out)
+    experiment, folders = read_experiment(file)
+    records = experimenting.open_records(experiment, out, folders=folders)
     if plan:
-        experimenting.show_plan(experiment, records, folder=folder, on=on, jobs=jobs)
+        experimenting.show_plan(experiment, records, folders=folders, on=on, jobs=jobs)
         return
     experimenting.check_report(report_folder)
-    experimenting.carry_out(experiment, records, folder=folder, on=on, jobs=jobs, retry=retry)
+    experimenting.carry_out(experiment, records, folders=folders, on=on, jobs=jobs, retry=retry)
     write_report(records, report_folder)
-
-
-@app.command()
-def resume(
-    file: File,
-    out: Records = None,
-    jobs: options.Jobs = None,
-    on: On = "local",
-    retry: Retry = False,
-    report_folder: ReportFolder = None,
-) -> None:
-    """Go on with an experiment that was killed or interrupted: the same as `run`."""
-    run(file, out, jobs, on, retry, False, report_folder)
 
 
 @app.command()
 def status(file: File, out: Records = None) -> None:
     """Say how many runs are done, failed and missing."""
-    from fairexp.experiments.reading import read_experiment
-
-    experiment, _ = read_experiment(file)
-    experimenting.show_status(experimenting.open_records(experiment, out))
+    experimenting.show_status(_records(file, out))
 
 
 @app.command()
 def report(file: File, out: Records = None, report_folder: ReportFolder = None) -> None:
     """Write the report from the records that there are."""
+    write_report(_records(file, out), report_folder)
+
+
+def _records(file: str, out: str | None) -> RecordsOf:
     from fairexp.experiments.reading import read_experiment
 
-    experiment, _ = read_experiment(file)
-    write_report(experimenting.open_records(experiment, out), report_folder)
+    experiment, folders = read_experiment(file)
+    return experimenting.open_records(experiment, out, folders=folders)
 
 
 def write_report(records: RecordsOf, folder: Path | None) -> None:

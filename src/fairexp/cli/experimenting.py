@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,18 @@ LINES = 25
 """Lines of progress in all where there is no terminal."""
 
 
-def open_records(experiment: Experiment, out: str | None) -> Records:
+def open_records(experiment: Experiment, out: str | None, *, folders: Sequence[Path] = ()) -> Records:
     """The records at `out`, or where the experiment says, or in results/NAME."""
+    from fairexp.experiments.paths import records_place
     from fairexp.experiments.records import Records
     from fairexp.experiments.store import open_store
 
-    return Records(open_store(out or experiment.records or f"results/{experiment.name}"))
+    return Records(open_store(out or records_place(experiment, home(folders))))
+
+
+def home(folders: Sequence[Path]) -> Path | None:
+    """The folder that the experiment's paths are seen from."""
+    return next(iter(folders), None)
 
 
 def report_folder(records: Records) -> Path:
@@ -53,7 +60,7 @@ def check_report(folder: Path | None) -> None:
 
 
 def carry_out(
-    experiment: Experiment, records: Records, *, folder: Path | None, on: str, jobs: int | None, retry: bool
+    experiment: Experiment, records: Records, *, folders: Sequence[Path], on: str, jobs: int | None, retry: bool
 ) -> None:
     """Play what is missing, with progress on stderr."""
     from fairexp.experiments.conducting import conduct
@@ -71,7 +78,8 @@ def carry_out(
             experiment,
             records,
             executor,
-            paths=search_paths(folder),
+            folder=home(folders),
+            paths=search_paths(folders),
             command=typed_command(),
             retry=retry,
             watch=watcher,
@@ -84,9 +92,9 @@ def carry_out(
     watcher.close()
 
 
-def search_paths(folder: Path | None) -> tuple[str, ...]:
-    """Where rankers by import path are looked for: beside the experiment's file, and here."""
-    found = tuple(str(path) for path in dict.fromkeys([folder, Path.cwd()]) if path is not None)
+def search_paths(folders: Sequence[Path]) -> tuple[str, ...]:
+    """Where rankers by import path are looked for: beside the experiment's files, and here."""
+    found = tuple(str(path) for path in dict.fromkeys([*folders, Path.cwd()]))
     sys.path[:0] = [path for path in found if path not in sys.path]
     return found
 
@@ -96,16 +104,18 @@ def typed_command() -> str:
     return shlex.join(["fairexp", *sys.argv[1:]])
 
 
-def show_plan(experiment: Experiment, records: Records, *, folder: Path | None, on: str, jobs: int | None) -> Plan:
+def show_plan(experiment: Experiment, records: Records, *, folders: Sequence[Path], on: str, jobs: int | None) -> Plan:
     """Measure and print how long the runs that are missing will take."""
     from fairexp.experiments.estimate import make_plan
     from fairexp.experiments.executors import open_executor
+    from fairexp.experiments.paths import located
     from fairexp.experiments.preparing import prepare
     from fairexp.experiments.trying import try_out
 
     console = error_console()
     executor = open_executor(on, jobs=jobs)
-    paths = search_paths(folder)
+    paths = search_paths(folders)
+    experiment = located(experiment, home(folders))
     folds = prepare(experiment, tell=lambda line: console.print(line, style="dim", markup=False))
     for note in try_out(experiment, folds, executor, paths=paths):
         console.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)

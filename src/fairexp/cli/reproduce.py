@@ -66,6 +66,7 @@ def reproduce(
     """
     import yaml
 
+    from fairexp.experiments.paths import seen_from, with_paths
     from fairexp.experiments.reading import read_document, validated
 
     values = read_document("quick" if quick else "paper").values
@@ -79,13 +80,15 @@ def reproduce(
             spec.pop("rounds", None)
     _keep_sweep_users(values)
     experiment = validated(values)
+    here = Path.cwd()  # what was typed is seen from here
     records = experimenting.open_records(experiment, out)
     if plan:
-        experimenting.show_plan(experiment, records, folder=None, on=on, jobs=jobs)
+        experimenting.show_plan(experiment, records, folders=[here], on=on, jobs=jobs)
         return
     experimenting.check_report(report_folder)
-    records.store.write(KEPT, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
-    experimenting.carry_out(experiment, records, folder=None, on=on, jobs=jobs, retry=retry)
+    kept = with_paths(values, lambda key, path: seen_from(here, path))
+    records.store.write(KEPT, yaml.safe_dump(kept, sort_keys=False, allow_unicode=True))
+    experimenting.carry_out(experiment, records, folders=[here], on=on, jobs=jobs, retry=retry)
     write_report(records, report_folder)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import fairexp
 from fairexp.experiments.claims import rules
 from fairexp.experiments.estimate import Kind, kind_of
 from fairexp.experiments.executors import Executor
+from fairexp.experiments.paths import located
 from fairexp.experiments.performing import Outcome, Task
-from fairexp.experiments.planning import FINAL, TUNING, Chosen, Folds, choose, final_runs, places, tuning_runs
+from fairexp.experiments.planning import FINAL, TUNING, Chosen, Folds, Place, choose, final_runs, places, tuning_runs
 from fairexp.experiments.preparing import prepare
 from fairexp.experiments.records import Records, run_rows
 from fairexp.experiments.runs import Run, user_name
@@ -44,6 +46,7 @@ def conduct(
     records: Records,
     executor: Executor,
     *,
+    folder: Path | None = None,
     paths: tuple[str, ...] = (),
     command: str = "",
     retry: bool = False,
@@ -52,12 +55,15 @@ def conduct(
 ) -> Json:
     """Play every run that has no record yet, and return the overview that is kept beside the records.
 
-    Runs that failed before are not played again unless `retry`. Two stages: those that parameters are chosen by on
-    the validation part, then all seeds of what was chosen, and the sweep.
+    The experiment's paths are seen from `folder` (None: the working directory); workers find rankers in `paths`, too.
+    Runs that failed before are not played again unless `retry`. Two stages: those that parameters are chosen by on the
+    validation part, then all seeds of what was chosen, and the sweep.
     """
+    written, experiment = experiment, located(experiment, folder)
     folds = prepare(experiment, records.store, tell=tell)
     tuning = tuning_runs(experiment, folds)
-    overview = make_overview(experiment, folds, command, records.overview())
+    # As it was written: where files lie on this machine is no part of the report.
+    overview = make_overview(written, folds, command, records.overview())
     # Rankers without a choice have final runs only, whose parameters are known before any is chosen.
     if _missing([*tuning, *final_runs(experiment, folds, choose(experiment, [], {}))], records, retry):
         tell("trying out every kind of run for one round")
@@ -72,7 +78,7 @@ def conduct(
     chosen = choose(experiment, tuning, scores)
     final = final_runs(experiment, folds, chosen)
     overview["chosen"] = _chosen_rows(chosen)
-    overview["without_choice"] = ["/".join(map(str, place)) for place in places(experiment) if place not in chosen]
+    overview["without_choice"] = [_place_text(place) for place in places(experiment) if place not in chosen]
     overview["runs"] = [*run_rows(tuning, stage=TUNING), *run_rows(final, stage=FINAL)]
     records.write_overview(overview)
     stage.play(FINAL, final, retry=retry)
@@ -154,7 +160,7 @@ def make_overview(experiment: Experiment, folds: Folds, command: str, before: Js
                 "n_features": made.n_features,
                 "groups": made.groups,
                 "beta": made.beta,
-                "exposure": {user: list(curve) for user, curve in made.exposure.items()},
+                "exposure": {user_name(user): list(curve) for user, curve in made.exposure.items()},
             }
             for (label, fold), made in folds.items()
         ],
@@ -180,6 +186,11 @@ def versions() -> dict[str, str]:
 def _missing(runs: Sequence[Run], records: Records, retry: bool) -> list[Run]:
     done = records.done() if retry else records.done() | records.failed()
     return [run for run in runs if run.key not in done]
+
+
+def _place_text(place: Place) -> str:
+    data, user, fold, ranker = place
+    return f"{data}/{user_name(user)}/{fold}/{ranker}"
 
 
 def _chosen_rows(chosen: Chosen) -> list[dict[str, Any]]:

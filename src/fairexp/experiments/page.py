@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
 
 from fairexp.charts.extra import vl_convert
 from fairexp.charts.figures import Spec
+from fairexp.charts.pages import filled, in_script, page_head, paragraphs, table_html, terms
 from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER, display_name
 from fairexp.experiments.findings import Finding
 from fairexp.experiments.results import Results
@@ -36,13 +37,14 @@ def page_html(
         _appendix(results),
     ]
     parts = {
+        "head": page_head(title, report=True),
         "title": escape(title),
         "body": "\n".join(body),
-        "specs": _in_script(json.dumps(dict(specs))),
-        "dark": _in_script(json.dumps(DARK)),
-        "vega": _in_script(vl_convert().javascript_bundle()),
+        "specs": in_script(json.dumps(dict(specs))),
+        "dark": in_script(json.dumps(DARK)),
+        "vega": in_script(vl_convert().javascript_bundle()),
     }
-    return _filled(files("fairexp.experiments").joinpath("page.html").read_text(encoding="utf-8"), parts)
+    return filled(files("fairexp.experiments").joinpath("page.html").read_text(encoding="utf-8"), parts)
 
 
 def anchor(setting: str) -> str:
@@ -58,7 +60,7 @@ def _lead(results: Results, findings: Sequence[Finding]) -> str:
         f"{len(findings)} judgements {supported} support the paper's finding, {contradicted} contradict it, and "
         f"{undecided} are undecided at this number of runs."
     ]
-    lead = f'<div class="lead">{_paragraphs(lines)}</div>'
+    lead = f'<div class="lead">{paragraphs(lines)}</div>'
     warnings = []
     if worlds:
         warnings.append(
@@ -74,7 +76,7 @@ def _lead(results: Results, findings: Sequence[Finding]) -> str:
         warnings.append("No parameters could be chosen, so that nothing was played: " + ", ".join(without) + ".")
     if len(results.versions) > 1:
         warnings.append("Records of several versions of fairexp: " + ", ".join(sorted(results.versions)) + ".")
-    return lead + (f'<div class="warn">{_paragraphs(warnings)}</div>' if warnings else "")
+    return lead + (f'<div class="warn">{paragraphs(warnings)}</div>' if warnings else "")
 
 
 def _navigation(results: Results) -> str:
@@ -98,7 +100,7 @@ def _reading(comparisons: Sequence[Comparison]) -> str:
         ".001). Folds differ in difficulty for all rankers alike, so that differences between rankers are surer "
         "than their own intervals suggest.",
     ]
-    return f'<h2 id="reading">Settings</h2><div class="note">{_paragraphs(lines)}</div>'
+    return f'<h2 id="reading">Settings</h2><div class="note">{paragraphs(lines)}</div>'
 
 
 def _setting(results: Results, setting: str, comparisons: Sequence[Comparison], charts: Mapping[str, Any]) -> str:
@@ -141,19 +143,18 @@ def _appendix(results: Results) -> str:
         ),
         ("Group 0 is owed", f"beta by {results.experiment.beta}, see the groups"),
     ]
-    listed = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in facts)
     import yaml
 
     spec = yaml.safe_dump(overview["experiment"], sort_keys=False, allow_unicode=True)
     parts = [
-        f'<h2 id="made">How this was made</h2><dl>{listed}</dl>',
+        f'<h2 id="made">How this was made</h2><dl>{terms(facts)}</dl>',
         "<h3>Groups and data fingerprints</h3>" + _plain(groups_table(results)),
         "<details><summary>Chosen parameters</summary>" + _plain(choices_table(results)) + "</details>",
         _exposures(results),
         f"<details><summary>The experiment</summary><pre>{escape(spec)}</pre></details>",
     ]
     if overview["notes"]:
-        parts.append("<h3>Notes</h3>" + _paragraphs(overview["notes"]))
+        parts.append("<h3>Notes</h3>" + paragraphs(overview["notes"]))
     if results.failures or results.missing:
         parts.append("<h3>Runs without a result</h3>" + _plain(failures_table(results)))
     return "\n".join(parts)
@@ -177,35 +178,5 @@ def _plain(table: Table) -> str:
     return table_html(table.headings, rows)
 
 
-def table_html(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of text whose first column names the row."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    lines = []
-    for first, *others in rows:
-        emphasis = ' class="fair"' if first.lower().startswith("fairexp") else ""
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
-        lines.append(f'<tr{emphasis}><th scope="row">{escape(first)}</th>{cells}</tr>')
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
-
-
 def _figures(names: Sequence[str]) -> str:
     return '<div class="charts">' + "".join(f'<figure id="{escape(name)}"></figure>' for name in names) + "</div>"
-
-
-def _paragraphs(lines: Iterable[str]) -> str:
-    return "".join(f"<p>{escape(line)}</p>" for line in lines)
-
-
-def _in_script(text: str) -> str:
-    """Text that cannot end the script element it stands in."""
-    return text.replace("</script", r"\u003c/script").replace("<!--", r"\u003c!--")
-
-
-def _filled(page: str, parts: Mapping[str, str]) -> str:
-    """The page with its places filled in one pass, so that nothing in a part can pass for a place."""
-    first, *pieces = page.split("{{")
-    filled = [first]
-    for piece in pieces:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)

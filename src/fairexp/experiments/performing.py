@@ -8,10 +8,13 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import fairexp
 from fairexp.errors import ToleranceWarning
+from fairexp.experiments.paths import GROUP_FILE
+from fairexp.experiments.runs import user_name
 from fairexp.simulation.recording import GAMMA, checkpoints
 from fairexp.simulation.registry import DEFAULTS, FAIR
 from fairexp.simulation.settings import Parts, Settings, run
@@ -67,15 +70,24 @@ def play_run(settings: Settings, *, data: Parts | None = None) -> dict[str, Any]
         raise KeyboardInterrupt
     summary = result.summary()
     rate = summary.pop("rounds_per_second")
-    kept = asdict(settings)
-    kept["data"].pop("folder")  # where the data lies is no part of the result
     return {
-        "settings": kept,
+        "settings": _kept(settings),
         "result": {**summary, **collector.counts()},
         "points": collector.points,
         "timing": {"rounds_per_second": rate},
         "version": fairexp.__version__,
     }
+
+
+def _kept(settings: Settings) -> dict[str, Any]:
+    """The settings without where data and the files of users and groups lie, which is no part of the result."""
+    kept = asdict(settings)
+    del kept["data"]["folder"]
+    kept["user"] = user_name(settings.user)
+    group = settings.data.group or ""
+    if group.startswith(GROUP_FILE):
+        kept["data"]["group"] = GROUP_FILE + Path(group.removeprefix(GROUP_FILE)).name
+    return kept
 
 
 class Collector:

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairexp.data import Dataset, group_table
 from fairexp.errors import ArgumentError, FairexpError
+from fairexp.experiments.runs import user_content, user_name
 from fairexp.experiments.sources import data_settings, is_synthetic
 from fairexp.experiments.spec import RANDOMISED, DataSpec, Experiment
 from fairexp.experiments.store import Json, Store, read_json, write_json
@@ -119,12 +120,12 @@ def _exposure(
         return tuple(exposure_curve(experiment.exposure, experiment.length).tolist())
     asked: Json = {
         "fingerprint": made.fingerprint,
-        "user": user,
+        "user": user_content(user),
         "stop_after": experiment.stop_after,
         "length": experiment.length,
         "sessions": experiment.exposure_sessions,
     }
-    name = f"{place}/{user.replace('/', '_')}.json"
+    name = f"{place}/{user_name(user)}.json"
     kept = None if store is None else read_json(store, name)
     if kept is not None and kept["asked"] == asked:
         return tuple(kept["exposure"])

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from fairexp.errors import ArgumentError
+from fairexp.experiments.paths import moved, with_paths
 from fairexp.experiments.spec import DataSpec, Experiment, RankerSpec, Sweep, Tuning
 
 EXTENDS = "extends"
@@ -21,37 +22,47 @@ Path_ = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """Merged settings, and for every key the file and line that set it."""
+    """Merged settings, for every key the file and line that set it, and the folders of the files that were read.
+
+    Paths are seen from the first folder, also those that another file named.
+    """
 
     values: dict[str, Any]
     places: dict[Path_, str]
-    folder: Path | None
+    folders: tuple[Path, ...]
 
 
-def read_experiment(source: str | Path) -> tuple[Experiment, Path | None]:
-    """The experiment in a YAML file (or a built-in one, by name), and the file's folder, where own rankers may lie.
+def read_experiment(source: str | Path) -> tuple[Experiment, tuple[Path, ...]]:
+    """The experiment in a YAML file (or a built-in one, by name), and the folders of the file and those it extends.
+
+    The experiment's paths are seen from the first folder (see `fairexp.experiments.paths`); rankers may lie in all.
 
     >>> experiment, _ = read_experiment("quick")
     >>> len(experiment.data) * len(experiment.users)
     12
     """
     document = read_document(source)
-    return validated(document.values, document.places), document.folder
+    return validated(document.values, document.places), document.folders
 
 
 def read_document(source: str | Path, seen: tuple[str, ...] = ()) -> Document:
     """The settings of a file over those of the one that it extends, and of that one's, and so on."""
-    text, name, folder = _text(source)
+    text, name, folders = _text(source)
     if name in seen:
         raise ArgumentError(EXTENDS, " -> ".join([*seen, name]), "files that do not extend each other in a circle")
     values, places = _parse(text, name)
     parent = values.pop(EXTENDS, None)
     if parent is None:
-        return Document(values, places, folder)
+        return Document(values, places, folders)
     if not isinstance(parent, str):
         raise ArgumentError(f"{EXTENDS} ({places[EXTENDS,]})", repr(parent), "the name of a file or a built-in")
-    base = read_document(parent if parent in BUILT_IN or folder is None else folder / parent, (*seen, name))
-    return Document(merged(base.values, values), {**base.places, **places}, folder)
+    base = read_document(parent if parent in BUILT_IN or not folders else folders[0] / parent, (*seen, name))
+    inherited = base.values
+    if folders and base.folders:
+        old, new = base.folders[0], folders[0]
+        inherited = with_paths(inherited, lambda key, path: moved(path, old=old, new=new))
+    both = tuple(dict.fromkeys([*folders, *base.folders]))
+    return Document(merged(inherited, values), {**base.places, **places}, both)
 
 
 def merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
@@ -84,15 +95,15 @@ def _is_grid(key: str) -> bool:
     return key == "grid"
 
 
-def _text(source: str | Path) -> tuple[str, str, Path | None]:
+def _text(source: str | Path) -> tuple[str, str, tuple[Path, ...]]:
     if str(source) in BUILT_IN:
         place = files("fairexp.experiments").joinpath(f"{source}.yaml")
-        return place.read_text(encoding="utf-8"), f"{source} (built in)", None
+        return place.read_text(encoding="utf-8"), f"{source} (built in)", ()
     path = Path(source)
     if not path.is_file():
         expected = f"a YAML file that exists, or one of {', '.join(BUILT_IN)}"
         raise ArgumentError("experiment", repr(str(source)), expected)
-    return path.read_text(encoding="utf-8"), str(path), path.resolve().parent
+    return path.read_text(encoding="utf-8"), str(path), (path.resolve().parent,)
 
 
 def _parse(text: str, name: str) -> tuple[dict[str, Any], dict[Path_, str]]:

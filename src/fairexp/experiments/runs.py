@@ -63,7 +63,7 @@ class Run:
             "data": self.fingerprint,
             "ranker": settings.ranker,
             "parameters": {**_defaults(settings.ranker), **settings.parameters},
-            "user": _user_content(settings.user),
+            "user": user_content(settings.user),
             **{
                 name: getattr(settings, name)
                 for name in ("stop_after", "rounds", "seed", "length", "exposure", "shares", "n_points", "validate")
@@ -114,5 +114,6 @@ def _defaults(ranker: str) -> dict[str, Any]:
     return kept
 
 
-def _user_content(user: str) -> str:
+def user_content(user: str) -> str:
+    """All that a user is: a preset's name, or what a file holds, wherever it lies."""
     return user if user in PRESET_NAMES else Path(user).read_text(encoding="utf-8")

@@ -25,12 +25,16 @@ SHOWN = (
 """The measures of a setting's table: name, heading, digits."""
 
 
+CLAIM_WIDTHS = (0.24, 0.24, None, 0.24)
+"""Of the columns of the claims: with the verdict between, they fill a line of LaTeX's own article."""
+
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": "$<$",
     ">": "$>$",
+    "|": r"\textbar{}",
     "±": r"$\pm$",
     "[": "{[}",  # an argument, were it the first thing after the end of a row
 }
@@ -100,15 +104,14 @@ def write_latex(
             encoding="utf-8",
         )
         written.append(path)
-    claims = [
-        [one.claim.statement, place_text(results, one.place), one.verdict, effect_text(one.part)] for one in findings
-    ]
+    claims, named = [], None
+    for one in findings:
+        statement = "" if one.claim is named else one.claim.statement
+        claims.append([statement, place_text(results, one.place), one.verdict, effect_text(one.part)])
+        named = one.claim
     path = folder / "claims.tex"
-    columns = r"p{.38\linewidth}p{.27\linewidth}ll"
-    table = tabular(
-        ["Claim", "Where", "Verdict", "Effect"], claims, comment="Claims", kind="longtable", columns=columns
-    )
-    path.write_text(table, encoding="utf-8")
+    headings = ["Claim", "Where", "Verdict", "Effect"]
+    path.write_text(tabular(headings, claims, comment="Claims", widths=CLAIM_WIDTHS), encoding="utf-8")
     return [*written, path]
 
 
@@ -117,10 +120,12 @@ def tabular(
     rows: Sequence[Sequence[str]],
     *,
     comment: str,
-    kind: str = "tabular",
-    columns: str | None = None,
+    widths: Sequence[float | None] = (),
 ) -> str:
-    r"""LaTeX for a table of text, with the booktabs rules; `kind` "longtable" goes on over pages.
+    r"""LaTeX for a table of text, with the booktabs rules.
+
+    With `widths`, parts of the line's width that text is broken to (None: as wide as need be), it is a longtable that
+    goes on over pages, in which a row without its first cell belongs to the one before.
 
     >>> print(tabular(["a", "b"], [["x_1", "5 ± 1**"]], comment="c"))
     % c; needs \usepackage{booktabs}
@@ -133,18 +138,31 @@ def tabular(
     \end{tabular}
     <BLANKLINE>
     """
-    lines = [" & ".join(map(escaped, row)) + r" \\" for row in (headings, *rows)]
-    packages = "booktabs" if kind == "tabular" else f"booktabs,{kind}"
+    head, *lines = [" & ".join(map(escaped, row)) + r" \\" for row in (headings, *rows)]
+    kind, packages, columns = "tabular", "booktabs", f"l{'r' * (len(headings) - 1)}"
+    if widths:
+        kind, packages = "longtable", "array,booktabs,longtable"
+        columns = f"@{{}}{''.join('l' if width is None else _broken(width) for width in widths)}@{{}}"
+        lines = [f"\\addlinespace\n{line}" if row[0] else line for row, line in zip(rows, lines, strict=True)]
     told = rf"% {' '.join(comment.split())}; needs \usepackage{{{packages}}}"
-    columns = columns or f"l{'r' * (len(headings) - 1)}"
-    repeated = [r"\endhead"] if kind == "longtable" else []
-    head = [told, rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *repeated]
-    return "\n".join([*head, *lines[1:], r"\bottomrule", rf"\end{{{kind}}}", ""])
+    above = [told, rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", head, r"\midrule"]
+    repeated = [r"\endhead"] if widths else []
+    return "\n".join([*above, *repeated, *lines, r"\bottomrule", rf"\end{{{kind}}}", ""])
+
+
+def _broken(width: float) -> str:
+    """A column of lines that end where words do: there is no room to fill them up."""
+    return rf">{{\raggedright\arraybackslash}}p{{{width:g}\linewidth}}"
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX shows as it is."""
+    r"""Text that LaTeX shows as it is, with minus signs before numbers.
+
+    >>> print(escaped("50% & x_1"), escaped("fold-1 [-0.5, 2]"))
+    50\% \& x\_1 fold-1 {[}$-$0.5, 2]
+    """
     plain = "".join(_SPECIAL.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
+    plain = re.sub(r"(?<!\w)-(?=\d)", "$-$", plain)
     return re.sub(r"\*+$", lambda stars: f"$^{{{stars[0]}}}$", plain)
 
 

@@ -2,7 +2,7 @@
 // A ranking as a row of positions: coloured by group, blocks underlined, arrows for documents moved for fairness.
 
 const SVG = "http://www.w3.org/2000/svg";
-const GAP = 6, LANE = 8, UNDER = 12, WIDEST = 44, NARROWEST = 22, TAIL = 46;
+const GAP = 6, LANE = 8, LINE = 14, LETTER = 7, UNDER = 12, WIDEST = 44, NARROWEST = 17, LOWEST = 32;
 
 function shape(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
@@ -19,24 +19,29 @@ function groupColour(groups, name) {
 
 // Documents that stand higher than they were drawn.
 const risen = (ranking) => ranking.moved.filter((move) => move.drawn_at > move.position);
+const drawnAt = (move) => `from ${move.drawn_at}`;
 
 function drawRanking(ranking, groups, available) {
-  const n = ranking.items.length, moves = risen(ranking), tail = moves.some((move) => move.drawn_at > n) ? TAIL : 0;
+  const n = ranking.items.length, moves = risen(ranking), beyond = moves.filter((move) => move.drawn_at > n);
+  const tail = Math.max(...beyond.map((move) => LETTER * drawnAt(move).length), 0);
   const box = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((available - tail - 4) / n) - GAP));
-  const lanes = inLanes(moves, n), top = 8 + LANE * Math.max(...lanes.map((lane) => lane + 1), 0);
+  const tall = Math.max(box, LOWEST);  // room for the position and, under it, the click
+  // Each arrow from beyond the end is named there, so that two of them must be a line of text apart.
+  const lanes = inLanes(moves, n), lane = beyond.length > 1 ? LINE : LANE;
+  const top = 8 + lane * Math.max(...lanes.map((number) => number + 1), 0);
   const left = (position) => (position - 1) * (box + GAP) + 2;
-  const width = left(n + 1) + tail, height = top + box + UNDER;
+  const width = left(n + 1) + tail, height = top + tall + UNDER;
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
   for (const item of ranking.items) {
     const x = left(item.position);
-    const square = shape("rect", { x, y: top, width: box, height: box, rx: 6, class: "position" });
+    const square = shape("rect", { x, y: top, width: box, height: tall, rx: 6, class: "position" });
     square.style.fill = groupColour(groups, item.group);
     const middle = { x: x + box / 2, "text-anchor": "middle", class: "box-label" };
-    svg.append(square, shape("text", { ...middle, y: top + 0.43 * box }, item.position));
-    if (item.clicked) svg.append(shape("text", { ...middle, y: top + 0.84 * box }, "✓"));
+    svg.append(square, shape("text", { ...middle, y: top + 0.43 * tall }, item.position));
+    if (item.clicked) svg.append(shape("text", { ...middle, y: top + 0.84 * tall }, "✓"));
   }
-  underlineBlocks(svg, ranking.items, left, box, top + box + 6);
-  moves.forEach((move, number) => drawMove(svg, move, top, top - 8 - LANE * lanes[number], left, box, n));
+  underlineBlocks(svg, ranking.items, left, box, top + tall + 6);
+  moves.forEach((move, number) => drawMove(svg, move, top, top - 8 - lane * lanes[number], left, box, n));
   return svg;
 }
 
@@ -71,7 +76,7 @@ function drawMove(svg, move, top, y, left, box, n) {
   const rise = beyond ? `M ${from} ${y}` : `M ${from} ${top - 2} V ${y + 4} Q ${from} ${y} ${from - 4} ${y}`;
   svg.append(shape("path", { d: `${rise} H ${to + 4} Q ${to} ${y} ${to} ${y + 4} V ${top - 5}`, class: "arrow" }));
   svg.append(shape("path", { d: `M ${to - 4} ${top - 7} L ${to} ${top - 1} L ${to + 4} ${top - 7} Z`, class: "head" }));
-  if (beyond) svg.append(shape("text", { x: from + 3, y: y + 4, class: "from" }, `from ${move.drawn_at}`));
+  if (beyond) svg.append(shape("text", { x: from + 3, y: y + 4, class: "from" }, drawnAt(move)));
 }
 
 function inWords(ranking) {

@@ -15,7 +15,8 @@ from fairexp.service.intake import metarank_candidates
 from fairexp.service.openapi import documented
 from fairexp.service.policy import first_problem
 from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.routes.ranking import learn
+from fairexp.service.routes.ranking import learn, rank_asked
+from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.schemas import (
     EventGiven,
     FeedbackGiven,
@@ -26,7 +27,8 @@ from fairexp.service.schemas import (
     MetarankRanking,
 )
 from fairexp.service.service import Service, allow, service_of
-from fairexp.service.web import answer, parsed, read_body
+from fairexp.service.settings import Settings
+from fairexp.service.web import answer, read_body
 
 router = APIRouter()
 Event = MetarankInteraction | MetarankRanking | MetarankMetadata
@@ -46,15 +48,16 @@ _MODELS: dict[str, type[Event]] = {
 async def rank(request: Request, model: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Metarank's ranking: all items come back, those that the policy shows first, the rest as the ranker drew them."""
     started = time.perf_counter()
-    service = service_of(request)
-    service.engine.desk(model)
-    asked = parsed(MetarankRanking, await read_body(request, service.settings.max_body_bytes))
+    asked, ranked = await rank_asked(request, model, MetarankRanking, _candidates)
+    seconds = time.perf_counter() - started
+    service_of(request).metrics.ranked(model, seconds)
+    return answer({"took": int(1000 * seconds), "items": _items(asked, ranked, explain)})
+
+
+def _candidates(asked: MetarankRanking, runtime: Runtime, settings: Settings) -> Candidates:
     if "\x00" in asked.id:
         raise invalid("id", "a NUL character", "text without it")
-    ranked = await service.rank(model, lambda runtime: metarank_candidates(asked, runtime, service.settings))
-    seconds = time.perf_counter() - started
-    service.metrics.ranked(model, seconds)
-    return answer({"took": int(1000 * seconds), "items": _items(asked, ranked, explain)})
+    return metarank_candidates(asked, runtime, settings)
 
 
 def _items(asked: MetarankRanking, ranked: Ranked, explain: bool) -> list[dict[str, Any]]:

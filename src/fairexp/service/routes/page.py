@@ -33,7 +33,7 @@ HEADERS = {
 @router.get("/", dependencies=[allow("public")], include_in_schema=False)
 async def page(request: Request) -> Response:
     """The page; it holds no data, and asks for them with the visitor's key."""
-    return Response(_file("index.html"), media_type="text/html", headers=HEADERS)
+    return Response(await asyncio.to_thread(_page), media_type="text/html", headers=HEADERS)
 
 
 @router.get("/static/{name}", dependencies=[allow("public")], include_in_schema=False)
@@ -72,6 +72,13 @@ def _charts(service: Service, policy: str, theme: str) -> Any:
         return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
 
     return service.charts.get(policy, theme, runtime.version, runtime.totals.rounds, make)
+
+
+@lru_cache
+def _page() -> str:
+    from fairexp.charts.pages import filled, page_head
+
+    return filled(_file("index.html").decode(), {"head": page_head("fairexp", report=False)})
 
 
 @lru_cache

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
 
 from fairexp.service.engine import Ranked
 from fairexp.service.events import GivenEvent
@@ -14,11 +16,14 @@ from fairexp.service.explain import explain as explanation_of
 from fairexp.service.intake import candidates_of
 from fairexp.service.openapi import documented
 from fairexp.service.problems import ServiceError, invalid
+from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.schemas import FeedbackAnswer, FeedbackGiven, FeedbackRequest, RankAnswer, RankRequest
 from fairexp.service.service import Service, allow, kept, service_of
+from fairexp.service.settings import Settings
 from fairexp.service.web import answer, parsed, problem, read_body
 
 router = APIRouter()
+Asked = TypeVar("Asked", bound=BaseModel)
 
 
 @router.post(
@@ -30,14 +35,22 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
     started = time.perf_counter()
     service = service_of(request)
-    service.engine.desk(policy)
-    asked = parsed(RankRequest, await read_body(request, service.settings.max_body_bytes))
-    ranked = await service.rank(policy, lambda runtime: candidates_of(asked, runtime, service.settings))
+    _, ranked = await rank_asked(request, policy, RankRequest, candidates_of)
     content = _told(policy, ranked)
     if explain:
         content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.runtime.spec)
     service.metrics.ranked(policy, time.perf_counter() - started)
     return answer(content)
+
+
+async def rank_asked(
+    request: Request, policy: str, form: type[Asked], candidates: Callable[[Asked, Runtime, Settings], Candidates]
+) -> tuple[Asked, Ranked]:
+    """What a request in some `form` asks for, and the ranking of its `candidates`, which is on disk by then."""
+    service = service_of(request)
+    service.expect(policy)  # what is refused is refused before its body is read
+    asked = parsed(form, await read_body(request, service.settings.max_body_bytes))
+    return asked, await service.rank(policy, lambda runtime: candidates(asked, runtime, service.settings))
 
 
 def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
