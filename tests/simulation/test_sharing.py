@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +16,7 @@ import pytest
 from fairexp.data import read_letor
 from fairexp.simulation.batch import run_many
 from fairexp.simulation.settings import DataSettings, Settings, run
-from fairexp.simulation.sharing import ARRAYS, _mapped, kind_of, open_shared, share
+from fairexp.simulation.sharing import ARRAYS, SharedData, _mapped, kind_of, open_shared, share
 
 SMALL = Settings(data=DataSettings("mslr-pagerank", n_queries=8), rounds=20, n_points=4)
 
@@ -97,3 +102,27 @@ def test_processes_give_what_one_gives(seeds):
     runs = [SMALL.with_seed(seed) for seed in seeds]
     alone, together = run_many(runs, jobs=1), run_many(runs, jobs=2)
     assert [result.online_ndcg for result in alone] == [result.online_ndcg for result in together]
+
+
+def test_a_folder_lasts_as_long_as_its_data():
+    with SharedData() as data:
+        ((train, *_),) = data.of([SMALL]).values()
+        folder = Path(train.arrays["features"].path).parents[3]
+        assert folder.is_dir() and str(os.getpid()) in folder.name
+        assert data.of([SMALL.with_seed(1)]).keys() == {kind_of(SMALL)}
+        other = replace(SMALL, data=replace(SMALL.data, n_queries=4))
+        assert data.of([other]).keys() == {kind_of(SMALL), kind_of(other)}
+        assert len(list(folder.iterdir())) == 2
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a process cannot be asked about without a signal")
+def test_what_killed_processes_left_behind_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left, kept, foreign = (tmp_path / f"fairexp-runs-{who}-x" for who in (ended.pid, os.getpid(), "somebody"))
+    for folder in (left, kept, foreign):
+        folder.mkdir()
+    with SharedData():
+        assert not left.exists() and kept.exists() and foreign.exists()

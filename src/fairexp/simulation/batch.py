@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from queue import Empty
 from typing import Any
 
 from fairexp.simulation.run import Result
-from fairexp.simulation.settings import Settings, run
-from fairexp.simulation.sharing import Shared, kind_of, open_shared, share
+from fairexp.simulation.settings import Parts, Settings, run
+from fairexp.simulation.sharing import SharedData
+from fairexp.simulation.worker import is_stopping, keep_freed_memory, report
+from fairexp.simulation.workers import Workers
 
 Progress = Callable[[int, dict[str, Any]], None]
 """Called with the number of a run and its latest row."""
 
 REPORTS_PER_RUN = 100
-_worker: dict[str, Any] = {}
 
 
 def run_many(
@@ -38,41 +35,64 @@ def run_many(
     shared by all of them.
     """
     places = [_place(settings, folder, alone=len(runs) == 1) for settings in runs]
+    workers = get_ready(runs, jobs=jobs)
+    return _one_by_one(runs, places, progress) if workers is None else _side_by_side(runs, places, progress, workers)
+
+
+def get_ready(runs: Sequence[Settings], *, jobs: int | None = None) -> Workers | None:
+    """The processes for `runs`, None where `run_many` does without; they get ready while this one does other things.
+
+    Worth calling before `run_many` where there is something else to do first.
+    """
     n_jobs = min(jobs or os.cpu_count() or 1, len(runs))
-    if n_jobs <= 1:
-        return _one_by_one(runs, places, progress)
-    with tempfile.TemporaryDirectory(prefix="fairexp-", ignore_cleanup_errors=True) as place:
-        return _side_by_side(runs, places, progress, n_jobs=n_jobs, shared=share(runs, Path(place)))
+    return Workers(n_jobs, rankers=[settings.ranker for settings in runs]) if n_jobs > 1 else None
+
+
+def expected_cost(settings: Settings) -> float:
+    """How long a run takes, in no unit: enough to begin with the longest, so that no process is left alone at the end.
+
+    PairRank computes with matrices of all features, which other rankers do not.
+    """
+    return settings.rounds * (1.0 if "pairrank" in settings.ranker else 0.01)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a worker is sent."""
+
+    number: int
+    settings: Settings
+    place: Path | None
 
 
 def _side_by_side(
-    runs: Sequence[Settings],
-    places: Sequence[Path | None],
-    progress: Progress | None,
-    *,
-    n_jobs: int,
-    shared: Shared,
+    runs: Sequence[Settings], places: Sequence[Path | None], progress: Progress | None, workers: Workers
 ) -> list[Result | None]:
-    # Workers start with one BLAS thread each: the matrices are small, and the cores are taken.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-    reports, stop = context.Queue(), context.Event()
-    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_start, initargs=(reports, stop, shared)) as pool:
-        futures = [pool.submit(_work, i, s, p) for i, (s, p) in enumerate(zip(runs, places, strict=True))]
-        try:
-            _follow(futures, reports, progress)
-        except KeyboardInterrupt:
-            # Workers leave signals to this process; each ends its run early and keeps what was done.
-            stop.set()
-            for future in futures:
-                future.cancel()
-            wait(futures)
-    return [None if future.cancelled() else future.result() for future in futures]
+    jobs = [_Job(number, *job) for number, job in enumerate(zip(runs, places, strict=True))]
+    jobs.sort(key=lambda job: -expected_cost(job.settings))
+    results: list[Result | None] = [None] * len(runs)
+    problem: BaseException | None = None
+    with SharedData() as data:
+        for index, result in workers.play(jobs, _work, shared=data.of(runs), hear=partial(_tell, progress)):
+            if isinstance(result, BaseException):
+                problem = problem or result
+                workers.stop()
+            else:
+                results[jobs[index].number] = result
+    if problem is not None:
+        raise problem
+    return results
+
+
+def _tell(progress: Progress | None, report: tuple[int, dict[str, Any]]) -> None:
+    if progress is not None:
+        progress(*report)
 
 
 def _one_by_one(
     runs: Sequence[Settings], places: Sequence[Path | None], progress: Progress | None
 ) -> list[Result | None]:
+    keep_freed_memory()
     results: list[Result | None] = []
     for number, (settings, place) in enumerate(zip(runs, places, strict=True)):
         if results and results[-1] is not None and results[-1].interrupted:
@@ -83,39 +103,18 @@ def _one_by_one(
     return results
 
 
-def _follow(futures: Sequence[Future[Result | None]], reports: Any, progress: Progress | None) -> None:
-    pending = set(futures)
-    while pending:
-        try:
-            number, row = reports.get(timeout=0.2)
-            if progress is not None:
-                progress(number, row)
-        except Empty:
-            pass
-        pending = {future for future in pending if not future.done()}
-        for future in set(futures) - pending:
-            if not future.cancelled() and future.exception() is not None:
-                for other in futures:
-                    other.cancel()
-                raise future.exception()  # type: ignore[misc]
-
-
-def _start(reports: Any, stop: Any, shared: Shared) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker["reports"], _worker["stop"], _worker["data"] = reports, stop, open_shared(shared)
-
-
-def _work(number: int, settings: Settings, place: Path | None) -> Result | None:
-    if _worker["stop"].is_set():
+def _work(job: _Job, *, data: Parts | None) -> Result | None:
+    """In a worker: play the run, unless all is to end."""
+    if is_stopping():
         return None
-    report = _every(settings, lambda row: _worker["reports"].put((number, row)))
+    tell = _every(job.settings, lambda row: report((job.number, row)))
 
-    def report_unless_stopped(row: dict[str, Any]) -> None:
-        if _worker["stop"].is_set():
+    def tell_unless_stopping(row: dict[str, Any]) -> None:
+        if is_stopping():
             raise KeyboardInterrupt
-        report(row)
+        tell(row)
 
-    return run(settings, data=_worker["data"][kind_of(settings)], folder=place, progress=report_unless_stopped)
+    return run(job.settings, data=data, folder=job.place, progress=tell_unless_stopping)
 
 
 def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:

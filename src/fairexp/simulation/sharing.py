@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 from fairexp.data import Dataset
 from fairexp.simulation.settings import DataSettings, Parts, Settings, loaded_parts
 
+_PREFIX = "fairexp-runs-"
 ARRAYS = ("features", "grades", "offsets", "groups", "raw", "raw_rows")
 
 
@@ -46,6 +51,28 @@ Shared = dict[Kind, tuple[SharedDataset | None, ...]]
 """The parts of each kind of data: to serve from, to evaluate on, to choose parameters on."""
 
 
+class SharedData:
+    """Data of runs, each kind loaded once, in a folder that lasts as long as this object (or until it is closed)."""
+
+    def __init__(self) -> None:
+        self._folder = _own_folder()
+        self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._shared: Shared = {}
+
+    def of(self, runs: Iterable[Settings]) -> Shared:
+        """All data so far and that of `runs`."""
+        new = [settings for settings in runs if kind_of(settings) not in self._shared]
+        if new:
+            self._shared.update(share(new, self._folder / str(len(self._shared))))
+        return dict(self._shared)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 def share(runs: Iterable[Settings], folder: Path) -> Shared:
     """Load the data of all `runs`, each kind once, and put it into files of `folder` that processes can map.
 
@@ -70,6 +97,26 @@ def open_shared(shared: Shared) -> dict[Kind, Parts]:
 def kind_of(settings: Settings) -> Kind:
     """The kind of data that a run needs."""
     return settings.data, settings.validate
+
+
+def _own_folder() -> Path:
+    """A new folder for shared data, named after this process; those that killed processes left behind are removed."""
+    top = Path(tempfile.gettempdir())
+    for left in top.glob(f"{_PREFIX}*") if os.name == "posix" else ():  # elsewhere one cannot ask without a signal
+        number = left.name.removeprefix(_PREFIX).partition("-")[0]
+        if number.isdigit() and not _is_alive(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _save(dataset: Dataset, folder: Path) -> SharedDataset:
