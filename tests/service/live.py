@@ -44,3 +44,28 @@ def _wait(done: Any, problem: str, seconds: float = 60.0) -> None:
     while not done():
         assert time.monotonic() < until, problem
         time.sleep(0.01)
+
+
+class Standstill:
+    """Within the block, calls of a method wait until `go_on`, or the end of the block."""
+
+    def __init__(self, owner: Any, method: str) -> None:
+        self._owner, self._method, self._original = owner, method, getattr(owner, method)
+        self._going = threading.Event()
+        self.entered = threading.Event()
+
+    def __enter__(self) -> Standstill:
+        setattr(self._owner, self._method, self._wait)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.go_on()
+
+    def go_on(self) -> None:
+        setattr(self._owner, self._method, self._original)
+        self._going.set()
+
+    def _wait(self, *arguments: Any, **options: Any) -> Any:
+        self.entered.set()
+        assert self._going.wait(30)
+        return self._original(*arguments, **options)

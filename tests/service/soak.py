@@ -32,7 +32,7 @@ SPEC = PolicySpec(
     feedback=FeedbackSpec(window_seconds=20.0),
     retention=RetentionSpec(rankings_seconds=30.0),
 )
-SETTINGS = {"snapshot_every": 1000, "maintenance_seconds": 2.0, "cached_rankings": 2000}
+SETTINGS = {"snapshot_every": 1000, "maintenance_seconds": 2.0, "cached_bytes": 6_000_000}
 COLUMNS = ("seconds", "requests", "rss_mb", "store_mb", "log_entries")
 
 

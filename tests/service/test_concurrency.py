@@ -117,7 +117,7 @@ def test_a_long_search_holds_up_nobody_else(live: Callable[..., Live], sqlite_ad
 
 
 def test_threads_may_share_an_engine(started: Callable[..., Engine], sqlite_address: str) -> None:
-    engine = started(sqlite_address, settings={"cached_rankings": 10})
+    engine = started(sqlite_address, settings={"cached_bytes": 35_000})
     engine.put_policy("shop", SPEC)
     problems: list[BaseException] = []
 

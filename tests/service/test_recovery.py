@@ -12,6 +12,7 @@ from fairexp.service.engine import Engine
 from fairexp.service.events import GivenEvent
 from fairexp.service.policy import PolicySpec
 from fairexp.service.recovery import load_policy
+from tests.service.tampering import seal_anew, tampering
 from tests.service.worlds import SPEC, play, rank
 
 Start = Callable[..., Engine]
@@ -108,19 +109,18 @@ def _spoil(path: str) -> None:
     connection.close()
 
 
-def spoilt(started: Start, address: str, change: str, *values: bytes) -> Engine:
-    """An engine that starts on a store with a good policy and a bad one, whose log was changed."""
-    import sqlite3
-
+def spoilt(started: Start, address: str, change: str, *values: bytes, anew: bool = False) -> Engine:
+    """An engine that starts on a store with a good policy and a bad one, whose log was changed (and sealed `anew`)."""
     engine = started(address)
     for name in ("bad", "good"):
         engine.put_policy(name, SPEC)
         play(engine, 5, policy=name)
     engine.close()
-    with sqlite3.connect(address) as connection:
-        connection.execute("DELETE FROM snapshots WHERE policy = 1")
-        connection.execute(change, values)
-    connection.close()
+    with tampering(address) as execute:
+        execute("DELETE FROM snapshots WHERE policy = 1", ())
+        execute(change, values)
+        if anew:
+            seal_anew(execute)
     return started(address)
 
 
@@ -139,7 +139,7 @@ def test_a_record_that_is_whole_and_makes_no_sense_stops_one_policy_only(started
     from fairexp.service.packing import pack
 
     change = "UPDATE log SET payload = ? WHERE policy = 1 AND seq = 2"
-    resumed = spoilt(started, sqlite_address, change, pack({"odd": 1}, {}))
+    resumed = spoilt(started, sqlite_address, change, pack({"odd": 1}, {}), anew=True)
     assert "KeyError in a record" in str(resumed.desk("bad").problem)
     rank(resumed, policy="good")
 

@@ -28,7 +28,7 @@ def add(
     """Make a key; it is printed this once, and only its hash is kept."""
     from fairexp.service.access import make_key
 
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         key, token = make_key(opened, name=name, roles=role, rate=rate)
     error_console().print(f"Key {key.id} for {name!r}: {', '.join(key.roles)}. Keep it; it is not shown again.")
     typer.echo(token)
@@ -42,7 +42,7 @@ def list_keys(store: StoreAddress = DEFAULT_STORE) -> None:
     from fairexp.cli.tables import output_console
 
     table = Table("id", "name", "roles", "per second", "made", "revoked", box=None, padding=(0, 2, 0, 0))
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         for key in opened.keys():  # noqa: SIM118
             rate = "" if key.rate is None else f"{key.rate:g}"
             table.add_row(key.id, key.name, ", ".join(key.roles), rate, _day(key.at), _day(key.revoked_at))
@@ -57,7 +57,7 @@ def revoke(
     """Put an end to a key; a running server knows within a second."""
     from fairexp.service.access import revoke_key
 
-    with _opened(store) as opened:
+    with opened_store(store) as opened:
         key = revoke_key(opened, key_id)
     error_console().print(f"Key {key.id} for {key.name!r} is revoked.")
 
@@ -67,7 +67,7 @@ def _day(at: float | None) -> str:
 
 
 @contextmanager
-def _opened(address: str) -> Iterator[Store]:
+def opened_store(address: str) -> Iterator[Store]:
     from fairexp.service.store import open_store
 
     store = open_store(address)

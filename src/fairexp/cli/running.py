@@ -24,12 +24,14 @@ def carry_out(
     runs: Sequence[Settings], *, folder: Path | None, jobs: int | None, console: Console
 ) -> list[Result | None]:
     """The results of `runs`, None for those that an interrupt kept from starting; notes go to `console`."""
-    from fairexp.simulation.batch import run_many
+    from fairexp.simulation.batch import get_ready, run_many
 
-    for note in try_out(runs):
-        console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
-    with _told_already(), watcher(runs, console) as watch:
-        return run_many(runs, folder=folder, jobs=jobs, progress=watch)
+    with _told_already():
+        get_ready(runs, jobs=jobs)
+        for note in try_out(runs):
+            console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
+        with watcher(runs, console) as watch:
+            return run_many(runs, folder=folder, jobs=jobs, progress=watch)
 
 
 def try_out(runs: Sequence[Settings]) -> list[str]:

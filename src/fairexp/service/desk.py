@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from itertools import islice
 
 from fairexp.service.problems import ServiceError, StoreError
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import OpenRanking, Runtime
+from fairexp.service.shelf import Shelf
 from fairexp.service.store.base import AddPolicy, AddVersion, Append
+from fairexp.service.store.chain import checked
 from fairexp.service.turns import Turns
 
 
@@ -19,19 +19,18 @@ class Desk:
     Ranking and learning wait for their turn before they take the lock, which others hold for moments only.
     """
 
-    def __init__(self, row: AddPolicy, *, cached: int) -> None:
+    def __init__(self, row: AddPolicy, *, cached_bytes: int) -> None:
         self.row = row
         self.turns = Turns()
         self.lock = threading.RLock()
         self.loading = threading.Lock()
         self.versions: list[AddVersion] = []
-        self.opened: OrderedDict[int, OpenRanking] = OrderedDict()
+        self.opened = Shelf[OpenRanking](cached_bytes, may_go=self._is_on_disk)
         self.snapshot_seq = 0
         self.committed = 0
         self.problem: StoreError | None = None
         self.stale = False
         self._runtime: Runtime | None = None
-        self._cached = cached
 
     @property
     def runtime(self) -> Runtime:
@@ -62,15 +61,16 @@ class Desk:
         self._runtime, self.problem, self.stale = None, problem, False
 
     def keep(self, opened: OpenRanking) -> None:
-        """Hold a ranking at hand, and let go of the oldest whose feedback is all on disk."""
-        self.opened[opened.shown.seq] = opened
-        excess = len(self.opened) - self._cached
-        for seq in list(islice(self.opened, max(excess, 0))):
-            if self.opened[seq].last_seq <= self.committed:
-                del self.opened[seq]
+        """Hold a ranking at hand, as large as it now is; others that the store has go to make room."""
+        self.opened.put(opened.shown.seq, opened, n_bytes=opened.n_bytes)
+
+    def _is_on_disk(self, opened: OpenRanking) -> bool:
+        return opened.last_seq <= self.committed
 
 
 def records_of(entry: Append, feedback: list[Append]) -> tuple[Shown, list[Feedback]]:
-    """A ranking as the log has it, with what came back for it."""
-    shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
-    return shown, [Feedback.read(each.payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback]
+    """A ranking as the log has it, with what came back for it; a `CorruptRecordError` if they were changed since."""
+    shown = Shown.read(checked(entry).payload, seq=entry.seq, at=entry.at)
+    return shown, [
+        Feedback.read(checked(each).payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback
+    ]

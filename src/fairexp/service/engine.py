@@ -23,7 +23,7 @@ from fairexp.service.desk import Desk, records_of
 from fairexp.service.events import GivenEvent, fresh_events
 from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
-from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable
+from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, invalid, storage_unavailable
 from fairexp.service.ranking_ids import RankingIds, unknown_ranking
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.recovery import Loaded, load_all
@@ -160,7 +160,7 @@ class Engine:
         runtime, notes = Runtime.new(spec)
         runtime.at = self.clock()
         number = max(self._by_id, default=0) + 1
-        desk = Desk(AddPolicy(number, name, runtime.at), cached=self.settings.cached_rankings)
+        desk = Desk(AddPolicy(number, name, runtime.at), cached_bytes=self.settings.cached_bytes)
         entry = self._policy_entry(number, runtime)
         version = self._version(number, runtime, "nothing")
         self._check_store()
@@ -229,6 +229,7 @@ class Engine:
                     feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
                     entry = _feedback_entry(desk.row.policy, feedback)
                 kept = self._submit(desk, [entry], feedback.seq)
+                desk.keep(opened)
                 self.snapshot(desk, at_least=self.settings.snapshot_every)
                 return Learned(len(fresh), n_duplicates, feedback.status, kept)
 
@@ -256,15 +257,14 @@ class Engine:
         """A ranking as the store has it, with what came back for it; a 410 if its record has expired."""
         with self._reading():
             entry = self.store.entry(desk.row.policy, seq)
-            feedback = self.store.feedback(desk.row.policy, seq) if entry is not None else []
-        if entry is None or entry.kind != Kind.SHOWN:
-            raise ServiceError(
-                "ranking_expired",
-                "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
-                status=410,
-                field="ranking_id",
-            )
-        return records_of(entry, feedback)
+            if entry is not None and entry.kind == Kind.SHOWN:
+                return records_of(entry, self.store.feedback(desk.row.policy, seq))
+        raise ServiceError(
+            "ranking_expired",
+            "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
+            status=410,
+            field="ranking_id",
+        )
 
     def latest_rankings(
         self, desk: Desk, *, limit: int, before: int | None = None
@@ -297,9 +297,16 @@ class Engine:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Reading from the store: a 503 if that fails."""
+        """Reading from the store: a 503 if that fails, a 500 if what is found is not what was written."""
         try:
             yield
+        except CorruptRecordError as error:
+            self.store_failed(error)
+            raise ServiceError(
+                "record_damaged",
+                "the record of this ranking is not what was written, so it is not used; see the server's log",
+                status=500,
+            ) from error
         except StoreError as error:
             self.store_failed(error)
             raise storage_unavailable() from error
@@ -344,7 +351,7 @@ class Engine:
     def take_seats(self, policies: dict[AddPolicy, Loaded | StoreError]) -> None:
         """Go on from what the store holds."""
         for row, loaded in policies.items():
-            desk = self._desks.get(row.name) or Desk(row, cached=self.settings.cached_rankings)
+            desk = self._desks.get(row.name) or Desk(row, cached_bytes=self.settings.cached_bytes)
             with desk.lock:
                 if isinstance(loaded, StoreError):
                     LOG.error("policy not restored", extra={"facts": {"policy": row.name, "problem": str(loaded)}})

@@ -26,7 +26,7 @@ MEANINGS = {
     413: "The body is too large.",
     422: "Something in the request is wrong; `field` says what.",
     429: "Too many requests with this key.",
-    503: "Starting, or the store cannot keep anything; try again after `Retry-After`.",
+    503: "Starting, too much waits, or the store cannot keep anything; try again after `Retry-After`.",
 }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from sys import getsizeof
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,10 @@ from fairexp.service.packing import pack, unpack
 from fairexp.types import Belief, Ranking
 
 Floats32 = NDArray[np.float32]
+Array = TypeVar("Array", bound=NDArray[Any])
+ARRAY_BYTES = 128
+RECORD_BYTES = 1000
+"""What an array takes besides its numbers, and a record besides its arrays and texts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +69,41 @@ class Shown:
     def alias(self) -> str | None:
         """The caller's own id of the ranking."""
         return self.context.get("alias")
+
+    def trimmed(self) -> Shown:
+        """Only what learning needs, in memory of its own: its size does not depend on the number of candidates."""
+        known, place = self.considered, self.place
+        if len(known.ids) == len(place) and self.features.base is None:
+            return self  # just shown, with nothing else considered
+        considered = Considered(
+            ids=self.ids,
+            groups=None if known.groups is None else known.groups[place],
+            scores=known.scores[place],
+            block=known.block[place],
+            above=known.above[:, place],
+            below=known.below[:, place],
+        )
+        return replace(
+            self,
+            features=_own(self.features),
+            scores=_own(self.scores),
+            exposure=None if self.exposure is None else _own(self.exposure),
+            spent=None if self.spent is None else _own(self.spent),
+            memory={key: _own(value) for key, value in self.memory.items()},
+            place=np.arange(len(place)),
+            considered=considered,
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory it takes."""
+        known = self.considered
+        arrays: list[NDArray[Any] | None] = [self.shown, self.features, self.scores, self.groups, self.place]
+        arrays += [self.exposure, self.spent, *self.memory.values()]
+        arrays += [known.groups, known.scores, known.block, known.above, known.below]
+        texts = [*known.ids, *self.context.values()]
+        in_arrays = sum(ARRAY_BYTES + array.nbytes for array in arrays if array is not None)
+        return RECORD_BYTES + in_arrays + sum(map(getsizeof, texts)) + 8 * len(texts)
 
     def ranking(self, identity: int) -> Ranking:
         """The library's record, as its ranker returned it."""
@@ -153,6 +193,11 @@ class Shown:
             memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
             believed=meta["believed"],
         )
+
+
+def _own(array: Array) -> Array:
+    """The array, not as a part of something larger that it would keep in memory."""
+    return array if array.base is None else array.copy()
 
 
 def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranking: Ranking) -> tuple[Ints, Considered]:

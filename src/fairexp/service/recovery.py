@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
+from fairexp.arrays import State
 from fairexp.errors import FairexpError
 from fairexp.service.packing import unpack
 from fairexp.service.policy import parse_policy
 from fairexp.service.problems import CorruptRecordError, StoreError
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import Runtime
+from fairexp.service.shelf import Shelf
 from fairexp.service.store.base import AddPolicy, AddVersion, Append, Kind, Store, StoredSnapshot
+from fairexp.service.store.chain import REMEDY, Chain, checked
 
 LOG = logging.getLogger("fairexp.service")
 AT_ONCE = 500
-REMEMBERED = 5000
-"""Rankings kept at hand while replaying; feedback for others is looked up."""
+REMEMBERED_BYTES = 32_000_000
+"""Memory for rankings at hand while replaying; feedback for others is looked up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,55 +38,66 @@ class Loaded:
 def load_policy(store: Store, row: AddPolicy, *, use_snapshots: bool = True) -> Loaded:
     """Rebuild a policy; without snapshots the whole log is replayed, which must then be there from its beginning."""
     versions = store.versions(row.policy)
-    runtime, start = None, 0
+    runtime, chain = None, Chain()
     for snapshot in store.snapshots(row.policy) if use_snapshots else ():
         try:
-            runtime = _from_snapshot(snapshot, versions)
-            start = snapshot.seq
+            runtime, link = _from_snapshot(snapshot, versions)
+            chain = Chain(after=snapshot.seq, digest=link)
             break
         except (FairexpError, KeyError, ValueError) as error:
             LOG.warning(
                 "snapshot not usable, going back to an older one",
                 extra={"facts": {"policy": row.name, "seq": snapshot.seq, "problem": str(error)}},
             )
-    runtime = Replay(store, row, runtime).run(start)
-    return Loaded(runtime, versions, start)
+    start = chain.seq
+    return Loaded(Replay(store, row, runtime, chain).run(), versions, start)
 
 
-def _from_snapshot(snapshot: StoredSnapshot, versions: list[AddVersion]) -> Runtime:
+def read_snapshot(snapshot: StoredSnapshot) -> tuple[dict[str, Any], State, bytes | None]:
+    """What a snapshot holds, and the digest of the log's entry that it was taken after; older ones have none."""
     if hashlib.sha256(snapshot.payload).digest() != snapshot.digest:
         raise CorruptRecordError(f"snapshot {snapshot.seq}: its bytes are not those that were written")
     meta, arrays = unpack(snapshot.payload)
+    link = meta.get("log_digest")
+    return meta, arrays, None if link is None else bytes.fromhex(link)
+
+
+def _from_snapshot(snapshot: StoredSnapshot, versions: list[AddVersion]) -> tuple[Runtime, bytes | None]:
+    meta, arrays, link = read_snapshot(snapshot)
     specs = {version.version: version.spec for version in versions}
     if meta.get("version") not in specs or meta.get("seq") != snapshot.seq:
         raise CorruptRecordError(f"snapshot {snapshot.seq}: it is of version {meta.get('version')}, which is unknown")
-    return Runtime.restored(parse_policy(orjson.loads(specs[meta["version"]])), meta, arrays)
+    return Runtime.restored(parse_policy(orjson.loads(specs[meta["version"]])), meta, arrays), link
 
 
 class Replay:
-    """Applies a policy's log, entry by entry."""
+    """Applies what comes after `chain` in a policy's log, entry by entry, each proven to be the next one."""
 
-    def __init__(self, store: Store, row: AddPolicy, runtime: Runtime | None) -> None:
+    def __init__(self, store: Store, row: AddPolicy, runtime: Runtime | None, chain: Chain) -> None:
         self._store = store
         self._row = row
         self._runtime = runtime
-        self._shown: OrderedDict[int, Shown] = OrderedDict()
+        self._chain = chain
+        self._shown = Shelf[Shown](REMEMBERED_BYTES)
 
-    def run(self, start: int) -> Runtime:
-        """Apply everything after the entry `start`."""
-        seq = start
-        while entries := self._store.entries(self._row.policy, after=seq, limit=AT_ONCE):
+    def run(self) -> Runtime:
+        """Apply all of it."""
+        chain, policy = self._chain, self._row.policy
+        head = self._store.head(policy)
+        while entries := self._store.entries(policy, after=chain.seq, limit=AT_ONCE):
             for entry in entries:
-                if entry.seq != seq + 1:
-                    raise CorruptRecordError(
-                        f"policy {self._row.name}: the log goes from entry {seq} to {entry.seq}; restore the store "
-                        "from a backup"
-                    )
+                if entry.seq > head.seq:  # the commit of a server that was killed may have ended only now
+                    head = self._store.head(policy)
+                self._refuse(chain.follow(entry) or chain.beyond(head))
                 self._apply(entry)
-                seq = entry.seq
+        self._refuse(chain.end(head))
         if self._runtime is None:
             raise CorruptRecordError(f"policy {self._row.name}: the log is empty and there is no usable snapshot")
         return self._runtime
+
+    def _refuse(self, problem: str | None) -> None:
+        if problem is not None:
+            raise CorruptRecordError(f"policy {self._row.name}: {problem}. {REMEDY}")
 
     def _apply(self, entry: Append) -> None:
         if entry.kind == Kind.POLICY:
@@ -102,19 +116,19 @@ class Replay:
         self._runtime.learn_again(self._find(entry.ranking), feedback)
 
     def _find(self, seq: int) -> Shown:
-        if seq in self._shown:
-            return self._shown[seq]
+        shown = self._shown.get(seq)
+        if shown is not None:
+            return shown
         entry = self._store.entry(self._row.policy, seq)
         if entry is None:
             raise CorruptRecordError(f"policy {self._row.name}: ranking {seq} is gone, but its feedback is not")
-        shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
+        shown = Shown.read(checked(entry).payload, seq=entry.seq, at=entry.at)
         self._remember(shown)
         return shown
 
     def _remember(self, shown: Shown) -> None:
-        self._shown[shown.seq] = shown
-        if len(self._shown) > REMEMBERED:
-            self._shown.popitem(last=False)
+        own = shown.trimmed()
+        self._shown.put(own.seq, own, n_bytes=own.n_bytes)
 
 
 def load_all(store: Store) -> dict[AddPolicy, Loaded | StoreError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from fairexp.service.totals import Totals
 from fairexp.service.upgrades import upgraded
 from fairexp.types import Belief, Query, Ranking
 
+EVENT_BYTES = 64
+"""What an event's id takes besides its text: its place in a set."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
@@ -37,19 +41,24 @@ class Candidates:
 
 @dataclass(slots=True, eq=False)
 class OpenRanking:
-    """A shown ranking with what has come back for it so far; `last_seq` is the latest log entry about it."""
+    """A shown ranking with what has come back for it so far; `last_seq` is the latest log entry about it.
+
+    `n_bytes` is about how much memory it takes.
+    """
 
     shown: Shown
     weights: Floats
     clicked: Bools
     event_ids: set[str]
     last_seq: int
+    n_bytes: int
     taught: bool = False
 
     @staticmethod
     def of(shown: Shown, feedback: Sequence[Feedback] = ()) -> OpenRanking:
-        n_shown = len(shown.shown)
-        opened = OpenRanking(shown, np.zeros(n_shown), np.zeros(n_shown, dtype=np.bool_), set(), shown.seq)
+        n_shown, own = len(shown.shown), shown.trimmed()
+        weights, clicked = np.zeros(n_shown), np.zeros(n_shown, dtype=np.bool_)
+        opened = OpenRanking(own, weights, clicked, set(), own.seq, own.n_bytes + weights.nbytes + clicked.nbytes)
         for each in feedback:
             opened.absorb(each)
         return opened
@@ -58,6 +67,7 @@ class OpenRanking:
         """Take note of what came back."""
         for event in feedback.events:
             self.event_ids.add(event.id)
+            self.n_bytes += getsizeof(event.id) + EVENT_BYTES
             self.weights[event.position] += event.weight
         self.clicked[feedback.clicks] = True
         self.taught |= feedback.status == "learned"

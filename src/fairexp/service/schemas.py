@@ -77,7 +77,10 @@ class EventGiven(Strict):
     type: Label = "click"
     item: Name | None = None
     position: Annotated[int, Field(ge=1)] | None = Field(default=None, description="From 1; instead of `item`.")
-    weight: Annotated[float, Field(ge=-1e9, le=1e9)] | None = None
+    weight: Annotated[float, Field(ge=-1e9, le=1e9)] | None = Field(
+        default=None,
+        description="Instead of the type's own: what it adds towards the threshold at which the position is clicked.",
+    )
     at: Time | None = Field(default=None, description="Seconds since 1970.")
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -18,6 +18,7 @@ from fastapi.params import Depends
 from fairexp.errors import FairexpError
 from fairexp.service.access import Access
 from fairexp.service.engine import Engine, Ranked
+from fairexp.service.gates import Gates
 from fairexp.service.page.cache import ChartCache
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
@@ -49,7 +50,8 @@ class Service:
         self.settings = settings or Settings()
         self.engine = Engine(store, self.settings)
         self.access = Access(loopback=loopback, default_rate=self.settings.requests_per_second)
-        self.metrics = Metrics(self.engine)
+        self.gates = Gates(self.settings)
+        self.metrics = Metrics(self.engine, self.gates)
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
         self._rankers = ThreadPoolExecutor(RANKING_THREADS, thread_name_prefix="fairexp-rank")
         self.charts = ChartCache()
@@ -84,10 +86,16 @@ class Service:
         Rankings of one policy come one after the other, so they wait here for their turn and not in a thread each.
         """
         self.engine.desk(policy)
-        async with self.turn("rank", policy):
-            ranked = await self.in_thread(self.engine.rank, policy, ask)
-        await kept(asyncio.wrap_future(ranked.kept))
+        with self.gates.rankings(policy).passage():
+            async with self.turn("rank", policy):
+                ranked = await self.in_thread(self.engine.rank, policy, ask)
+            await kept(asyncio.wrap_future(ranked.kept))
         return ranked
+
+    def expect(self, policy: str) -> None:
+        """A 404 or a 503 if a ranking of this policy would be refused: told before its body is read."""
+        self.engine.desk(policy)
+        self.gates.rankings(policy).check()
 
     def turn(self, what: str, policy: str) -> asyncio.Lock:
         """Held while a policy does one thing of a kind; those who wait are served in the order in which they came."""
@@ -149,7 +157,7 @@ def service_of(request: Request) -> Service:
 
 
 def allow(role: str) -> Depends:
-    """The decision on a route: `public`, or the role that a key needs."""
+    """The decision on a route: `public`, or the role that a key needs. Feedback is let in as far as its gate allows."""
 
     async def decide(request: Request) -> None:
         header = request.headers.get("authorization", "")
@@ -160,8 +168,14 @@ def allow(role: str) -> Depends:
         if role != "public" and not service.engine.ready:
             raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
 
-    decide.decision = role  # type: ignore[attr-defined]
-    return Depends(decide)
+    async def decide_and_pass(request: Request) -> AsyncIterator[None]:
+        await decide(request)
+        with service_of(request).gates.feedback.passage():
+            yield
+
+    decision: Any = decide_and_pass if role == "feedback" else decide
+    decision.decision = role
+    return Depends(decision)
 
 
 async def kept(future: Awaitable[None]) -> None:

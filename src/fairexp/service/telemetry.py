@@ -19,6 +19,7 @@ from fairexp.service.explain import pair_gaps
 
 if TYPE_CHECKING:
     from fairexp.service.engine import Engine
+    from fairexp.service.gates import Gates
 
 REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="-")
 LOG = logging.getLogger("fairexp.service")
@@ -29,9 +30,10 @@ BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.
 class Metrics:
     """Counters of this process, and the state of every policy as it is when asked. No ids as labels."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, gates: Gates) -> None:
         self.registry = CollectorRegistry()
         self._engine = engine
+        self._gates = gates
         self.rank_seconds = Histogram(
             "fairexp_rank_seconds",
             "Time from a rank request's arrival to its durable answer.",
@@ -99,7 +101,24 @@ class Metrics:
         yield from (unfairness, tolerance, exposure, regret, share, rounds, updates)
         failures = CounterMetricFamily("fairexp_store_failures", "Times that the store failed.", value=engine.failures)
         ready = GaugeMetricFamily("fairexp_ready", "Whether the service is ready.", value=float(engine.healthy))
-        yield from (failures, ready)
+        yield from (failures, ready, *self._load())
+
+    def _load(self) -> Iterator[Metric]:
+        """What waits, what was refused, and what is held in memory."""
+        waiting = GaugeMetricFamily("fairexp_rankings_waiting", "Rankings under way.", labels=["policy"])
+        refused = CounterMetricFamily("fairexp_rankings_refused", "Rankings refused by overload.", labels=["policy"])
+        held = GaugeMetricFamily("fairexp_cached_rankings", "Rankings at hand for feedback.", labels=["policy"])
+        memory = GaugeMetricFamily("fairexp_cached_bytes", "Memory that these take, about.", labels=["policy"])
+        for desk in self._engine.desks():
+            labels, gate = [desk.row.name], self._gates.rankings(desk.row.name)
+            waiting.add_metric(labels, gate.inside)
+            refused.add_metric(labels, gate.refused)
+            held.add_metric(labels, len(desk.opened))
+            memory.add_metric(labels, desk.opened.n_bytes)
+        yield from (waiting, refused, held, memory)
+        gate = self._gates.feedback
+        yield GaugeMetricFamily("fairexp_feedback_waiting", "Requests with feedback under way.", value=gate.inside)
+        yield CounterMetricFamily("fairexp_feedback_refused", "Feedback refused by overload.", value=gate.refused)
 
     def text(self) -> bytes:
         """The page that Prometheus reads."""

@@ -7,7 +7,7 @@ it returns. Reads come from any thread and see what has been committed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -24,7 +24,10 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """An entry of a policy's log. `seq` counts from 1 without gaps; `ranking` is the seq that feedback is for."""
+    """An entry of a policy's log. `seq` counts from 1 without gaps; `ranking` is the seq that feedback is for.
+
+    `previous` and `digest` are its place in the chain, which the store gives it.
+    """
 
     policy: int
     seq: int
@@ -33,6 +36,26 @@ class Append:
     payload: bytes
     ranking: int | None = None
     alias: str | None = None
+    previous: bytes = field(default=b"", compare=False, repr=False)
+    digest: bytes = field(default=b"", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far a policy's log goes: its last entry and that one's digest; some entries up to `forgotten` have expired.
+
+    >>> Head(3, b"\\x0a\\x0b").note
+    '3:0a0b'
+    """
+
+    seq: int
+    digest: bytes
+    forgotten: int = 0
+
+    @property
+    def note(self) -> str:
+        """What to write down elsewhere, to prove later that the log up to here is still the same."""
+        return f"{self.seq}:{self.digest.hex()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +96,10 @@ class AddSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Drop entries up to `seq` that are older than `before`, and snapshots older than the one at `snapshot`."""
+    """Drop entries up to `seq` that are older than `before`, and snapshots older than the one at `snapshot`.
+
+    Rankings stay as long as feedback after that snapshot needs them.
+    """
 
     policy: int
     seq: int
@@ -123,7 +149,10 @@ class StoredSnapshot:
 
 
 class Store(Protocol):
-    """A place that keeps policies, their logs, snapshots and keys. Failures are `StoreError`s."""
+    """A place that keeps policies, their logs, snapshots and keys. Failures are `StoreError`s.
+
+    Entries come as they are found; `chain` tells whether they are what was written.
+    """
 
     def open(self, *, serving: bool) -> None:
         """Connect, migrate, and, if `serving`, become the one server of this store (`StoreBusyError` otherwise)."""
@@ -135,7 +164,7 @@ class Store(Protocol):
         """Let go of everything; open again is allowed."""
 
     def commit(self, writes: Sequence[Write]) -> None:
-        """Keep all of `writes`, in order, or none; on disk when this returns."""
+        """Keep all of `writes`, in order, or none; on disk when this returns. Entries join their policy's chain."""
 
     def secret(self) -> bytes:
         """Random bytes made with the store: what ranking ids are signed with."""
@@ -166,6 +195,9 @@ class Store(Protocol):
 
     def named(self, alias: str) -> list[tuple[int, int]]:
         """(policy, seq) of the latest ranking of each policy that its caller called `alias`."""
+
+    def head(self, policy: int) -> Head:
+        """How far the log goes, as noted when its last entry was written."""
 
     def bounds(self, policy: int) -> tuple[int, int]:
         """The first and the last seq in the log, or (0, 0) where there are none."""

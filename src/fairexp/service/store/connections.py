@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 from fairexp.service.problems import StoreError
-from fairexp.service.store.sql import Execute, Row
+from fairexp.service.store.migrations import Execute, Row
 
 N_READERS = 4
 WAIT_SECONDS = 15.0

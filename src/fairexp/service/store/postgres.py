@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 from fairexp.errors import MissingExtraError
 from fairexp.service.problems import StoreBusyError
 from fairexp.service.store.connections import PooledDatabase
-from fairexp.service.store.sql import Row
+from fairexp.service.store.migrations import Row
 
 try:
     import psycopg
@@ -78,8 +80,9 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
         return cursor.fetchall() if cursor.description else []
 
 
+@cache
 def _translated(sql: str) -> str:
     """Our SQL has no text with a question mark or BLOB in it, so plain replacement is safe."""
     for ours, theirs in TYPES.items():
-        sql = sql.replace(f" {ours} ", f" {theirs} ")
+        sql = re.sub(rf"\b{ours}\b", theirs, sql)
     return sql.replace("?", "%s")

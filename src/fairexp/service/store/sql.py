@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import singledispatchmethod
 from typing import Any, Protocol
 
@@ -19,18 +20,17 @@ from fairexp.service.store.base import (
     AddVersion,
     Append,
     Forget,
+    Head,
     Key,
     Kind,
     RevokeKey,
     StoredSnapshot,
     Write,
 )
-from fairexp.service.store.migrations import MIGRATIONS
+from fairexp.service.store.chain import START, digest_of
+from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
 
-Row = tuple[Any, ...]
-Execute = Callable[[str, Sequence[Any]], list[Row]]
-
-ENTRY = "policy, seq, kind, at, payload, ranking, alias"
+ENTRY = "policy, seq, kind, at, payload, ranking, alias, previous, digest"
 VERSION = "policy, version, seq, at, spec, kept, parameters"
 
 
@@ -63,6 +63,7 @@ class SqlStore:
         self.database = database
         self._serving = False
         self._secret = b""
+        self._heads: dict[int, Head] = {}
 
     def open(self, *, serving: bool) -> None:
         self._serving = serving
@@ -70,6 +71,8 @@ class SqlStore:
         try:
             self._migrate()
             self._secret = self._make_secret()
+            rows = self.database.read("SELECT policy, seq, digest, forgotten FROM heads")
+            self._heads = {policy: _head(row) for policy, *row in rows}
         except BaseException:
             self.database.close()
             raise
@@ -93,10 +96,10 @@ class SqlStore:
                 raise StoreError(
                     f"store: it was made by a newer fairexp, which applied {', '.join(unknown)}; install that version"
                 )
-            for name, statements in MIGRATIONS.items():
+            for name, steps in MIGRATIONS.items():
                 if name not in applied:
-                    for statement in statements:
-                        execute(statement, ())
+                    for step in steps:
+                        execute(step, ()) if isinstance(step, str) else step(execute)
                     execute("INSERT INTO migrations (name, at) VALUES (?, ?)", (name, time.time()))
 
     def _make_secret(self) -> bytes:
@@ -112,11 +115,27 @@ class SqlStore:
         return self._secret
 
     def commit(self, writes: Sequence[Write]) -> None:
-        with self.database.transaction() as execute:
-            for write in writes:
-                self._write(write, execute)
+        before = self._heads.copy()
+        try:
+            with self.database.transaction() as execute:
+                for write in writes:
+                    self._write(write, execute)
+                self._note_heads(before, execute)
+        except BaseException:
+            self._heads = before
+            raise
         if any(isinstance(write, Forget) for write in writes):
             self.database.tidy()
+
+    def _note_heads(self, before: dict[int, Head], execute: Execute) -> None:
+        for policy, head in self._heads.items():
+            if before.get(policy) is not head:
+                execute(
+                    """INSERT INTO heads (policy, seq, digest, forgotten) VALUES (?, ?, ?, ?)
+                       ON CONFLICT (policy) DO UPDATE
+                       SET seq = excluded.seq, digest = excluded.digest, forgotten = excluded.forgotten""",
+                    (policy, head.seq, head.digest, head.forgotten),
+                )
 
     @singledispatchmethod
     def _write(self, write: Write, execute: Execute) -> None:
@@ -124,8 +143,13 @@ class SqlStore:
 
     @_write.register
     def _(self, write: Append, execute: Execute) -> None:
+        head = self._heads.get(write.policy, START)
+        if write.seq != head.seq + 1:
+            raise StoreError(f"store: entry {write.seq} cannot follow entry {head.seq} in the log of a policy")
+        digest = digest_of(write, head.digest)
         row = (write.policy, write.seq, int(write.kind), write.at, write.payload, write.ranking, write.alias)
-        execute(f"INSERT INTO log ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        execute(f"INSERT INTO log ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, head.digest, digest))
+        self._heads[write.policy] = Head(write.seq, digest, head.forgotten)
 
     @_write.register
     def _(self, write: AddPolicy, execute: Execute) -> None:
@@ -138,7 +162,9 @@ class SqlStore:
 
     @_write.register
     def _(self, write: AddSnapshot, execute: Execute) -> None:
-        payload = pack(write.meta, write.arrays)
+        head = self._heads.get(write.policy, START)
+        link = {"log_digest": head.digest.hex()} if head.seq == write.seq else {}
+        payload = pack({**write.meta, **link}, write.arrays)
         digest = hashlib.sha256(payload).digest()
         execute("DELETE FROM snapshots WHERE policy = ? AND seq = ?", (write.policy, write.seq))
         row = (write.policy, write.seq, write.at, payload, digest)
@@ -147,12 +173,15 @@ class SqlStore:
     @_write.register
     def _(self, write: Forget, execute: Execute) -> None:
         # Feedback that is still to be replayed after the snapshot needs its ranking, however old that is.
-        execute(
-            """DELETE FROM log WHERE policy = ? AND seq <= ? AND at < ? AND NOT EXISTS (
-                   SELECT 1 FROM log AS later
-                   WHERE later.policy = log.policy AND later.ranking = log.seq AND later.seq > ?)""",
-            (write.policy, write.seq, write.before, write.snapshot),
-        )
+        expired = """FROM log WHERE policy = ? AND seq <= ? AND at < ? AND NOT EXISTS (
+                         SELECT 1 FROM log AS later
+                         WHERE later.policy = log.policy AND later.ranking = log.seq AND later.seq > ?)"""
+        which = (write.policy, write.seq, write.before, write.snapshot)
+        last = execute(f"SELECT MAX(seq) {expired}", which)[0][0]
+        execute(f"DELETE {expired}", which)
+        head = self._heads.get(write.policy, START)
+        if last is not None and last > head.forgotten:
+            self._heads[write.policy] = replace(head, forgotten=last)
         execute("DELETE FROM snapshots WHERE policy = ? AND seq < ?", (write.policy, write.snapshot))
 
     @_write.register
@@ -203,6 +232,10 @@ class SqlStore:
         sql = "SELECT policy, MAX(seq) FROM log WHERE alias = ? GROUP BY policy ORDER BY policy"
         return [(policy, seq) for policy, seq in self.database.read(sql, (alias,))]
 
+    def head(self, policy: int) -> Head:
+        rows = self.database.read("SELECT seq, digest, forgotten FROM heads WHERE policy = ?", (policy,))
+        return _head(rows[0]) if rows else START
+
     def bounds(self, policy: int) -> tuple[int, int]:
         low, high = self.database.read("SELECT MIN(seq), MAX(seq) FROM log WHERE policy = ?", (policy,))[0]
         return low or 0, high or 0
@@ -219,5 +252,22 @@ class SqlStore:
 
 
 def _entry(row: Row) -> Append:
-    policy, seq, kind, at, payload, ranking, alias = row
-    return Append(policy, seq, Kind(kind), at, bytes(payload), ranking, alias)
+    """An entry as found: what is of another type than it was written in is left for the digest to tell."""
+    policy, seq, kind, at, payload, ranking, alias, previous, digest = row
+    return Append(policy, seq, _kind(kind), at, _bytes(payload), ranking, alias, _bytes(previous), _bytes(digest))
+
+
+def _kind(number: Any) -> Any:
+    try:
+        return Kind(number)
+    except ValueError:
+        return number
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else b"" if value is None else str(value).encode(errors="replace")
+
+
+def _head(row: Sequence[Any]) -> Head:
+    seq, digest, forgotten = row
+    return Head(seq, _bytes(digest), forgotten)

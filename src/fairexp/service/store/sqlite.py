@@ -7,12 +7,13 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fairexp.service.problems import StoreBusyError
 from fairexp.service.store.connections import PooledDatabase
-from fairexp.service.store.sql import Row
+from fairexp.service.store.migrations import Row
 
 BUSY_SECONDS = 5.0
 PAGES_AT_ONCE = 2000
@@ -73,7 +74,10 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         return connection.execute(sql, parameters).fetchall()
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
+        # A damaged text must not keep its whole row from being read: the digest tells which entry it is.
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        return connection
 
     def _take_lock(self) -> None:
         """The lock goes with the process, however that ends."""
