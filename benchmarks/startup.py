@@ -21,7 +21,6 @@ ranker = FairExp(PairRank(n_features=136, length=10), tolerance=0.1, beta=1.0, s
 ranker.rank(Query(features=np.random.default_rng(0).random((125, 136)), groups=np.arange(125) % 2))
 """
 
-
 LEAST = """
 from numba import njit
 
@@ -30,6 +29,9 @@ def add_one(x):
     return x + 1
 """
 """The smallest compiled function there is."""
+
+DONE = "\nimport os; os._exit(0)"
+"""What a process does once it has its result: how long it takes to fall apart is nobody's wait."""
 
 
 def parts(quick: bool) -> Iterator[Part]:
@@ -48,9 +50,9 @@ def light_row(what: str, action: Action, limit: float, *, turns: int) -> Iterato
 
 def first_rank_row(*, turns: int) -> Iterator[Outcome]:
     """The first ranking; what numba itself takes to make its first call goes with it, as a note."""
-    numba = process("-c", "import numba")
-    a, b = by_turns(process("-c", FIRST_RANK), numba, turns=turns)
-    note = f"the first call of any compiled function takes {least_compiled(numba, turns=turns):.2f}x"
+    numba = process("-c", "import numba" + DONE)
+    a, b = by_turns(process("-c", FIRST_RANK + DONE), numba, turns=turns)
+    note = f"numba's own first call of a function in its cache takes {least_compiled(numba, turns=turns):.2f}x"
     yield compare("first rank in a new process", "import numba, new process", Bar(1.5), a, b, note=note)
 
 
@@ -59,17 +61,22 @@ def least_compiled(numba: Action, *, turns: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "least.py").write_text(LEAST)
         code = f"import sys; sys.path.insert(0, {folder!r}); import least; least.add_one(1)"
-        a, b = by_turns(process("-c", code), numba, turns=turns)
+        a, b = by_turns(process("-c", code + DONE), numba, turns=turns)
     return float(np.median(a) / np.median(b))
 
 
 def process(*arguments: str) -> Action:
     """A run of Python with these arguments, whose output is discarded."""
-    return lambda: subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    return run(sys.executable, *arguments)
 
 
 def command(*arguments: str) -> Action:
     """A run of the `fairexp` command that is installed beside this Python."""
-    script = Path(sys.executable).parent / "fairexp"
+    return run(str(Path(sys.executable).parent / "fairexp"), *arguments)
+
+
+def run(*words: str) -> Action:
+    """A run of a program that keeps Python's bytecode, as an installed package has it, whatever is usual here."""
     environment = {**os.environ, "COLUMNS": "100"}
-    return lambda: subprocess.run([script, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return lambda: subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment)

@@ -137,7 +137,7 @@ def brute_forced(case):
 def search(request, monkeypatch):
     """Every search beyond the first, plain one, which is made to give up at once."""
     monkeypatch.setattr(templates, "PLAIN_NODES", 0)
-    monkeypatch.setattr(templates, "MANY", 2 if request.param == "subsets" else 99)
+    monkeypatch.setattr(templates, "MANY", 3 if request.param == "subsets" else 99)
     templates._bounds.cache_clear()
     yield request.param
     templates._bounds.cache_clear()

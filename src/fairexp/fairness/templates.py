@@ -14,10 +14,11 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import signed_gaps
 from fairexp.kernels.covers import list_subsets
 from fairexp.kernels.gaps import SLACK
-from fairexp.kernels.lattice import build_lattice, n_states
+from fairexp.kernels.lattice import Lattice, build_lattice, n_states
 from fairexp.kernels.queues import is_permutation
 from fairexp.kernels.reach import Bits, build_reach
-from fairexp.kernels.templates import Bounds, Effort, solve, solve_easy
+from fairexp.kernels.search import Effort
+from fairexp.kernels.templates import Bounds, solve, solve_easy
 from fairexp.validation import as_groups, as_shares, check_choice, check_count
 
 TIES = ("draw", "fairest")
@@ -28,17 +29,18 @@ EFFORT = 4_000
 PLAIN_NODES = 300
 """Effort without bounds, which settles the easy rounds; computing bounds is worth its while after that."""
 
-MAX_STATES = 20_000
+MAX_STATES = 50_000
 """Largest lattice of counts that bounds are computed on; with more the search goes without."""
 
 MAX_REACH_WORDS = 500_000
 """Memory for sums of exposure, in 64-bit words."""
 
-MAX_CELLS = {2: 550_000, 3: 700_000}
-"""Memory for the tables of costs ahead, for two groups and for more, which sets how fine their grid is."""
+MAX_CELLS = {2: 1_400_000, 3: 1_000_000}
+"""Most cells in the tables of costs ahead, for two groups and for more; a grid that takes more is made coarser."""
 
-SHORT, MANY = 12, 4
-"""Lists of at most this many positions for at least so many groups are put together from subsets of positions."""
+SHORT, LAST, MANY = 12, 10, 3
+"""Lists of at most this many positions for at least so many groups (no fewer than three) are put together from subsets
+of positions, which takes memory for 3**SHORT of them; so are the last positions of longer lists, for a first guess."""
 
 EXHAUSTIVE_BITS = 16.0
 RESOLUTION = 0.05
@@ -221,22 +223,23 @@ def prepare_search(exposure: Floats, n_groups: int) -> None:
 
 @lru_cache(maxsize=64)
 def _bounds(exposure: bytes, n_groups: int) -> Bounds:
-    """Subsets of positions for short lists of many groups, or the lattice of counts; kept, because curves are few."""
+    """Subsets of positions and the lattice of counts, where they help; kept, because curves are few."""
     curve = np.frombuffer(exposure)
     length = len(curve)
-    if n_groups >= MANY and length <= SHORT:
-        return Bounds(list_subsets(curve), *_lattice(0, n_groups))
-    return Bounds(list_subsets(curve[:0]), *_lattice(length, n_groups))
+    if n_groups < MANY:
+        return Bounds(list_subsets(curve[:0]), _lattice(length, n_groups))
+    if length > SHORT:
+        return Bounds(list_subsets(curve[-LAST:]), _lattice(length, n_groups))
+    return Bounds(list_subsets(curve), _lattice(0, n_groups))
 
 
 @lru_cache(maxsize=64)
-def _lattice(length: int, n_groups: int) -> tuple[Ints, Ints, Ints]:
+def _lattice(length: int, n_groups: int) -> Lattice:
     """The states that bounds are kept for; none where they would be too many."""
     if length == 0 or n_states(length, n_groups) > MAX_STATES:
         none = np.zeros((0, n_groups), dtype=np.int64)
-        return none, np.zeros(0, dtype=np.int64), none
-    states, depth, child = build_lattice(length, n_groups)
-    return states, depth, child
+        return Lattice(none, np.zeros(0, dtype=np.int64), none)
+    return build_lattice(length, n_groups)
 
 
 @lru_cache(maxsize=64)

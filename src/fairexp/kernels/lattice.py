@@ -20,9 +20,14 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 
-Costs = NDArray[np.int32]
+Costs = NDArray[np.int16]
 
 IMPOSSIBLE = 2**30
+"""A cost that nothing reaches."""
+
+DEAREST = 2**14
+"""The same in tables, whose cells are small; where costs could come near it, they are tabled by their leading bits."""
+
 ROUGH, FINEST = 256, 16384
 """Cells for the exposure of all positions in the grid that tells how fine one can be, and in the finest."""
 
@@ -36,9 +41,20 @@ def n_states(k: int, n_groups: int) -> int:
     return int(min(count + 0.5, 2.0**31))
 
 
+class Lattice(NamedTuple):
+    """States (S, G) in the order of their numbers, their sums `depth` (S,), and `child[s, g]`, s with one more of g.
+
+    Where the sum is k already, children are -1.
+    """
+
+    states: Ints
+    depth: Ints
+    child: Ints
+
+
 @njit(cache=True)
-def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints, Ints]:
-    """States (S, G) in the order of their numbers, their sums (S,), and `child[s, g]`, s with one more of g (or -1)."""
+def build_lattice(k: int, n_groups: int) -> Lattice:
+    """All counts of documents that lists of up to k positions can hold."""
     total = n_states(k, n_groups)
     binomial = np.zeros((n_groups, k + 2), dtype=np.int64)
     for s in range(k + 2):
@@ -71,7 +87,7 @@ def build_lattice(k: int, n_groups: int) -> tuple[Ints, Ints, Ints]:
         if i < n_groups:
             a[i] -= 1
         a[i - 1] += moving
-    return states, depth, child
+    return Lattice(states, depth, child)
 
 
 class Tables(NamedTuple):
@@ -80,7 +96,7 @@ class Tables(NamedTuple):
     Table t is of groups `pair[t]` (the second may be -1, for none). The block of state s begins at `start[t, s]`, has
     `shape[t, s]` cells and its first cell is `first[t, s]` of the grid, both with the second group before the first, as
     in memory. Cells are `width` wide. `least[p]` and `most[p]` (k + 1,) bound how far rounding can move a sum over
-    positions p and below, which is `left[p]` cells for all of them.
+    positions p and below, which is `left[p]` cells for all of them. Costs are tabled without their last `shift` bits.
     """
 
     cells: Costs
@@ -92,6 +108,7 @@ class Tables(NamedTuple):
     most: Floats
     left: Ints
     width: float
+    shift: int
 
 
 @njit(cache=True)
@@ -99,7 +116,7 @@ def no_tables() -> Tables:
     """Tables of no group."""
     flat, deep = np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1, 2), dtype=np.int64)
     no_number, none = np.zeros(1), np.zeros(1, dtype=np.int64)
-    return Tables(np.zeros(0, dtype=np.int32), flat, flat, deep, deep, no_number, no_number, none, 1.0)
+    return Tables(np.zeros(0, dtype=np.int16), flat, flat, deep, deep, no_number, no_number, none, 1.0, 0)
 
 
 @njit(cache=True)
@@ -118,8 +135,8 @@ def gains_before(P: Floats) -> tuple[Floats, Floats]:
 
 @njit(cache=True)
 def place_blocks(
-    states: Ints,
-    depth: Ints,
+    lattice: Lattice,
+    useful: Bools,
     lower: Floats,
     upper: Floats,
     spent: Floats,
@@ -127,13 +144,10 @@ def place_blocks(
     gains: tuple[Floats, Floats],
     n_cells: int,
 ) -> tuple[Tables, Bools]:
-    """Empty tables with room for what each block must hold, and whether a state (S,) can end in all corridors."""
-    total, n_groups = states.shape
+    """Empty tables with room for the blocks of useful states (S,), and which of those can end in all corridors."""
+    total, n_groups = lattice.states.shape
     k = P.shape[0]
-    exposure = 0.0
-    for p in range(k):
-        exposure += P[p]
-    width = max(exposure, 1e-300) / n_cells
+    width = max(P.sum(), 1e-300) / n_cells
     least, most, left = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1, dtype=np.int64)
     for p in range(k - 1, -1, -1):
         units = int(P[p] / width + 0.5)
@@ -144,7 +158,7 @@ def place_blocks(
     pair = np.full((n_tables, 2), -1, dtype=np.int64)
     shape = np.ones((n_tables, total, 2), dtype=np.int64)
     first = np.zeros((n_tables, total, 2), dtype=np.int64)
-    alive = np.ones(total, dtype=np.bool_)
+    alive = useful.copy()
     for g in range(n_groups):
         t, side = g // 2, 1 - g % 2
         # Where all but one group end decides where the last does.
@@ -152,13 +166,15 @@ def place_blocks(
         if kept:
             pair[t, g % 2] = g
         for s in range(total):
-            p = depth[s]
-            at_least = (lower[g] - spent[g] - gains[1][p, states[s, g]] + least[p]) / width
-            at_most = (upper[g] - spent[g] - gains[0][p, states[s, g]] + most[p]) / width
+            if not alive[s]:
+                continue
+            p, gone = lattice.depth[s], lattice.states[s, g]
+            at_least = (lower[g] - spent[g] - gains[1][p, gone] + least[p]) / width
+            at_most = (upper[g] - spent[g] - gains[0][p, gone] + most[p]) / width
             # One cell more on both sides: rounding in these very sums must not matter.
             begin = int(max(at_least - 1.0, 0.0))
             count = int(min(max(at_most + 1.0, -1.0), float(left[p]))) + 1 - begin
-            alive[s] = alive[s] and count > 0
+            alive[s] = count > 0
             if kept:
                 first[t, s, side], shape[t, s, side] = begin, count
     start = np.zeros((n_tables, total + 1), dtype=np.int64)
@@ -168,15 +184,23 @@ def place_blocks(
             start[t, s] = end
             end += shape[t, s, 0] * shape[t, s, 1] if alive[s] else 0
         start[t, total] = end
-    return Tables(np.zeros(0, dtype=np.int32), pair, start, shape, first, least, most, left, width), alive
+    return Tables(np.zeros(0, dtype=np.int16), pair, start, shape, first, least, most, left, width, 0), alive
 
 
 @njit(cache=True)
 def relax(target: Costs, source: Costs, cost: int) -> None:
     """target[i] = min(target[i], source[i] + cost); views and `min` let the compiler use vector instructions."""
-    more = np.int32(cost)
+    more = np.int16(cost)
     for i in range(source.shape[0]):
-        target[i] = min(target[i], np.int32(source[i] + more))
+        target[i] = min(target[i], np.int16(source[i] + more))
+
+
+@njit(cache=True)
+def fill(target: Costs, cost: int) -> None:
+    """target[i] = cost."""
+    value = np.int16(cost)
+    for i in range(target.shape[0]):
+        target[i] = value
 
 
 @njit(cache=True)
@@ -197,44 +221,56 @@ def follow(tables: Tables, t: int, s: int, c: int, g: int, price: int, units: in
 
 @njit(cache=True)
 def build_tables(
+    lattice: Lattice,
+    useful: Bools,
+    prices: Floats,
     P: Floats,
     spent: Floats,
-    size: Ints,
-    cost: Ints,
-    states: Ints,
-    depth: Ints,
-    child: Ints,
     lower: Floats,
     upper: Floats,
+    top: int | np.int64,
+    across: int,
     max_cells: int,
 ) -> Tables:
-    """The tables for templates that end in the corridors, with as fine a grid as `max_cells` allow."""
-    total, n_groups = states.shape
+    """The tables for templates that cost at most `top`, pass through useful states (S,) only and end in the corridors.
+
+    Their grid has `across` cells in the narrowest corridor, unless that takes more than `max_cells`. Pops cost `prices`
+    (S, G).
+    """
+    total, n_groups = lattice.states.shape
     gains = gains_before(P)
-    rough, _ = place_blocks(states, depth, lower, upper, spent, P, gains, ROUGH)
+    rough, _ = place_blocks(lattice, useful, lower, upper, spent, P, gains, ROUGH)
     finer = max_cells / max(rough.start[-1, -1], 1)
-    n_cells = int(min(max(ROUGH * (finer if n_groups == 2 else np.sqrt(finer)), 1.0), float(FINEST)))
-    empty, alive = place_blocks(states, depth, lower, upper, spent, P, gains, n_cells)
-    cells = np.empty(empty.start[-1, -1], dtype=np.int32)
+    fine_enough = across * P.sum() / max((upper - lower).min(), 1e-300)
+    n_cells = int(max(min(ROUGH * (finer if n_groups == 2 else np.sqrt(finer)), fine_enough, float(FINEST)), 1.0))
+    empty, alive = place_blocks(lattice, useful, lower, upper, spent, P, gains, n_cells)
+    cells, shift = np.empty(empty.start[-1, -1], dtype=np.int16), 0
+    while top >> shift >= DEAREST - 1:
+        shift += 1
     tables = Tables(
-        cells, empty.pair, empty.start, empty.shape, empty.first, empty.least, empty.most, empty.left, empty.width
+        cells,
+        empty.pair,
+        empty.start,
+        empty.shape,
+        empty.first,
+        empty.least,
+        empty.most,
+        empty.left,
+        empty.width,
+        shift,
     )
     n_tables = tables.pair.shape[0]
     for s in range(total - 1, -1, -1):
         if not alive[s]:
             continue
-        last = child[s, 0] < 0
+        last, p = lattice.child[s, 0] < 0, lattice.depth[s]
         for t in range(n_tables):
-            for i in range(tables.start[t, s], tables.start[t, s + 1]):
-                cells[i] = 0 if last else IMPOSSIBLE
+            fill(cells[tables.start[t, s] : tables.start[t, s + 1]], 0 if last else DEAREST)
         for g in range(0 if last else n_groups):
-            if states[s, g] < size[g] and alive[child[s, g]]:
-                price = 0
-                for h in range(n_groups):
-                    price += cost[g, states[s, g], h, states[s, h]]
+            c, price = lattice.child[s, g], prices[s, g]
+            if price <= top and alive[c]:
                 for t in range(n_tables):
-                    p = depth[s]
-                    follow(tables, t, s, child[s, g], g, price, tables.left[p] - tables.left[p + 1])
+                    follow(tables, t, s, c, g, int(price) >> shift, tables.left[p] - tables.left[p + 1])
     return tables
 
 
@@ -286,9 +322,9 @@ def least_ahead(
     the first value of at most `enough`.
     """
     width, columns = tables.width, tables.shape[t, s, 1]
-    least = IMPOSSIBLE
     if tables.start[t, s] == tables.start[t, s + 1]:
-        return least
+        return IMPOSSIBLE
+    least, enough = DEAREST, enough >> tables.shift
     g, h = tables.pair[t, 0], tables.pair[t, 1]
     less, more = tables.least[p] / width - 1e-6, tables.most[p] / width + 1e-6
     left, top, column = float(tables.left[p]), tables.first[t, s, 0], tables.first[t, s, 1]
@@ -310,5 +346,5 @@ def least_ahead(
             if value < least:
                 least = value
                 if least <= enough:
-                    return least
-    return least
+                    return least << tables.shift
+    return least << tables.shift if least < DEAREST else IMPOSSIBLE

@@ -48,6 +48,25 @@ class Found(NamedTuple):
     nodes: int
 
 
+class Effort(NamedTuple):
+    """How much to search: nodes without bounds (at first, and later) and in all, cells in tables, and the least
+    difference between gaps that counts."""
+
+    first_nodes: int
+    plain_nodes: int
+    max_nodes: int
+    max_cells: int
+    resolution: float
+
+
+class Choice(NamedTuple):
+    """What was found, and what its cost and, where the least gap was sought, its gap are at least."""
+
+    best: Found
+    cost_bound: int
+    gap_bound: float
+
+
 @njit(cache=True)
 def can_end_inside(
     E: Floats, gone: Ints, size: Ints, p: int, reach: Bits, width: float, lower: Floats, upper: Floats
@@ -78,44 +97,69 @@ def can_end_cheaply(
 
 
 @njit(cache=True)
-def sort_choices(gone: Ints, size: Ints, place: Ints, E: Floats, w: Floats, lagging_first: bool, choices: Ints) -> int:
-    """Put the groups that can be popped into `choices` and count them.
+def no_guide() -> Floats:
+    """Nothing to tell what to try first."""
+    return np.zeros((0, 1))
 
-    In the order of the draw (the position of each group's next document), or the group that lags its share first.
+
+@njit(cache=True)
+def sort_choices(
+    gone: Ints,
+    size: Ints,
+    place: Ints,
+    E: Floats,
+    w: Floats,
+    lagging: bool,
+    guide: Floats,
+    s: int,
+    choices: Ints,
+    p: int,
+) -> int:
+    """Put the groups that can be popped into `choices[p]` and count them.
+
+    In the order of the guide for state s, if there is one; or the group that lags its share first; or in the order of
+    the draw (the position of each group's next document).
     """
-    count = 0
+    guided, count, key, other = guide.shape[0] > 0, 0, 0.0, 0.0
     for g in range(gone.shape[0]):
         if gone[g] < size[g]:
-            key = E[g] / w[g] if lagging_first else float(place[g, gone[g]])
             at = count
+            key = guide[s, g] if guided else (E[g] / w[g] if lagging else float(place[g, gone[g]]))
             while at > 0:
-                f = choices[at - 1]
-                other = E[f] / w[f] if lagging_first else float(place[f, gone[f]])
+                f = choices[p, at - 1]
+                other = guide[s, f] if guided else (E[f] / w[f] if lagging else float(place[f, gone[f]]))
                 if other <= key:
                     break
-                choices[at] = f
+                choices[p, at] = f
                 at -= 1
-            choices[at] = g
+            choices[p, at] = g
             count += 1
     return count
 
 
 @njit(cache=True)
 def walk(
-    round: Round, tables: Tables, limit: float, budget: int | np.int64, resolution: float, max_nodes: int
+    round: Round,
+    tables: Tables,
+    guide: Floats,
+    limit: float,
+    budget: int | np.int64,
+    resolution: float,
+    max_nodes: int,
 ) -> Found:
     """The best template whose gap is at most `limit` and whose cost is at most `budget`.
 
     With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
     template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
     positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
-    More than `max_nodes` nodes end it with the best so far.
+    A `guide` (S, G), unless empty, tells by state what to try first instead. More than `max_nodes` nodes end it with
+    the best so far.
     """
     # Taken apart because small functions are given what they need: the whole is costly to hand over at every step.
     P, spent, w, size, place, cost = round.P, round.spent, round.w, round.size, round.place, round.cost
-    n_groups, k = w.shape[0], P.shape[0]
-    for_gap, tabled = resolution > 0.0, tables.pair.shape[0] > 0
-    goal = limit
+    n_groups, k, child = w.shape[0], P.shape[0], round.child
+    for_gap, tabled, goal = resolution > 0.0, tables.pair.shape[0] > 0, limit
+    follows_states = tabled or guide.shape[0] > 0
     lower, upper = corridor(goal, spent, w, P)
     gain, choices = np.zeros((k + 1, n_groups)), np.zeros((k + 1, n_groups), dtype=np.int64)
     total, state = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
@@ -123,7 +167,7 @@ def walk(
     gone, E = np.zeros(n_groups, dtype=np.int64), spent.copy()
     path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
     best_cost, best_gap, gap_cost, found = budget + 1, limit, budget, False
-    n_choices[0] = sort_choices(gone, size, place, E, w, for_gap, choices[0])
+    n_choices[0] = sort_choices(gone, size, place, E, w, for_gap, guide, 0, choices, 0)
     p, nodes = 0, 0
     while p >= 0:
         if tried[p] == n_choices[p]:
@@ -147,30 +191,30 @@ def walk(
             E[other] = spent[other] + gain[p + 1, other]
         if p + 1 == k:
             gap = largest_gap(E, w)
-            if gap <= best_gap + SLACK and not (for_gap and found and gap >= best_gap):
-                found = True
-                for q in range(k):
-                    best[q] = path[q]
-                if for_gap:
-                    best_gap, gap_cost = gap, price
-                    if gap <= resolution:
-                        break
-                    goal = gap - resolution
-                    lower, upper = corridor(goal, spent, w, P)
-                else:
-                    best_cost = price
+            if gap > best_gap + SLACK or (for_gap and found and gap >= best_gap):
+                continue
+            found = True
+            best[:] = path
+            if not for_gap:
+                best_cost = price
+                continue
+            best_gap, gap_cost, goal = gap, price, gap - resolution
+            if goal <= 0.0:
+                break
+            lower, upper = corridor(goal, spent, w, P)
             continue
         gone[g] += 1
         alive = can_end_inside(E, gone, size, p + 1, round.reach, round.reach_width, lower, upper)
-        if alive and tabled:
-            state[p + 1] = round.child[state[p], g]
-            s, allowance = state[p + 1], best_cost - 1 - price
-            alive = can_end_cheaply(tables, E, w, s, p + 1, goal + SLACK, lower, upper, allowance)
+        if alive and follows_states:
+            state[p + 1] = child[state[p], g]
+            if tabled:
+                s, allowance = state[p + 1], best_cost - 1 - price
+                alive = can_end_cheaply(tables, E, w, s, p + 1, goal + SLACK, lower, upper, allowance)
         if not alive:
             gone[g] -= 1
             continue
         total[p + 1] = price
         p += 1
         tried[p] = 0
-        n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, choices[p])
+        n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, guide, state[p], choices, p)
     return Found(found, best, int(gap_cost if for_gap else best_cost), best_gap, nodes)
