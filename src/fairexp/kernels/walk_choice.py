@@ -216,14 +216,15 @@ def choose_walk(
         if fairest:
             best, gap_bound = fairest_of_cheapest(round, lattice, tables, tolerance, best, left, effort)
         return Choice(best, bound, gap_bound)
-    no_limit, left = np.int64(NO_LIMIT), max(left, round.P.shape[0])
-    fair = nothing
+    no_limit, fair = np.int64(NO_LIMIT), nothing
     if bound < IMPOSSIBLE:
         # There may be some that were not found: any will do.
         fair = walk(round, no_tables(), no_guide(), tolerance, no_limit, np.inf, left // 2)
         left -= min(fair.nodes, left // 2)
     gap_bound = 0.0 if bound < IMPOSSIBLE else tolerance
     if not fair.found:
+        # A walk without a limit finds some template in as many steps as there are positions.
+        left = max(left, round.P.shape[0])
         fair = walk(round, no_tables(), no_guide(), np.inf, no_limit, effort.resolution, left)
         gap_bound = max(gap_bound, fair.gap - effort.resolution) if fair.nodes <= left else gap_bound
         left -= min(fair.nodes, left)
