@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from numba import njit
+from fairexp.kernels.compiling import kernel
 
 STAMP = "fairexp-kernels.stamp"
 
@@ -33,10 +33,12 @@ def forget_stale(sources: Path, compiled: Path) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def _anchor() -> int:
     """Never called: where numba would keep it is where it keeps all kernels."""
     return 0
 
 
-forget_stale(Path(__file__).parent, Path(str(_anchor.stats.cache_path)))
+# Without a compiler (NUMBA_DISABLE_JIT) or a folder that can be written there is nothing to forget.
+if hasattr(_anchor, "stats") and _anchor.stats.cache_path is not None:
+    forget_stale(Path(__file__).parent, Path(_anchor.stats.cache_path))

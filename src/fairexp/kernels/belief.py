@@ -8,14 +8,14 @@ surely above j if and only if sigma(s_i - s_j) - a ||x_ij|| > 1/2, which needs s
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.compiling import kernel
 
 WITHIN_BLOCK = {"certain": 0, "random": 1, "score": 2}
 
 
-@njit(cache=True)
+@kernel
 def surely_far(s: Floats, squares: Floats, a: float, first: int, last: int) -> int:
     """The first position that certainly stands below all of `first`..`last` - 1 whatever the angles between them.
 
@@ -37,7 +37,7 @@ def surely_far(s: Floats, squares: Floats, a: float, first: int, last: int) -> i
     return end
 
 
-@njit(cache=True)
+@kernel
 def mark_certain(
     s: Floats, squares: Floats, G: Floats, a: float, first: int, certain: Bools, above: Ints, below: Ints, last: Ints
 ) -> None:
@@ -73,7 +73,7 @@ def mark_certain(
         below[i] += n - first - columns
 
 
-@njit(cache=True)
+@kernel
 def block_numbers(last: Ints) -> Ints:
     """Blocks (n,), best first: a block ends at a position that no uncertain pair crosses.
 
@@ -92,34 +92,48 @@ def block_numbers(last: Ints) -> Ints:
     return block
 
 
-@njit(cache=True)
-def exploration_draw(certain: Bools, block: Ints, above: Ints, below: Ints, keys: Floats, within_block: int) -> Ints:
-    """One order (n,) that respects the blocks; inside a block as `within_block` says (see `WITHIN_BLOCK`).
+@kernel
+def explore(
+    certain: Bools, last: Ints, above: Ints, below: Ints, keys: Floats, shuffled: Ints, within_block: int
+) -> tuple[Ints, Ints]:
+    """Blocks (n,) and one order (n,) that respects them; inside a block as `within_block` says (see `WITHIN_BLOCK`).
 
     `keys` (n,) are uniform random numbers. "certain" places, one after the other, a document chosen uniformly among
-    those with no unplaced document surely above them; "random" shuffles; "score" keeps the order of scores.
+    those with no unplaced document surely above them; "random" takes them as they come in `shuffled` (n,), a random
+    order of all, which nothing else needs; "score" keeps the order of scores.
     """
+    block = block_numbers(last)
     n = block.shape[0]
     draw = np.zeros(n, dtype=np.int64)
     start = 0
-    while start < n:
+    while start < n and within_block == 0:
         end = start + 1
         while end < n and block[end] == block[start]:
             end += 1
-        if within_block == 0:
-            _draw_respecting(certain, above, below, start, end, keys, draw)
-        elif within_block == 1:
-            shuffled = np.argsort(keys[start:end])
-            for m in range(end - start):
-                draw[start + m] = start + shuffled[m]
-        else:
-            for m in range(start, end):
-                draw[m] = m
+        _draw_respecting(certain, above, below, start, end, keys, draw)
         start = end
-    return draw
+    if within_block == 1:
+        _draw_shuffled(block, shuffled, draw)
+    elif within_block == 2:
+        for m in range(n):
+            draw[m] = m
+    return block, draw
 
 
-@njit(cache=True)
+@kernel
+def _draw_shuffled(block: Ints, shuffled: Ints, draw: Ints) -> None:
+    """Fill `draw` with the blocks' positions, those of each block in the order in which `shuffled` has them."""
+    n = block.shape[0]
+    free = np.zeros(n, dtype=np.int64)
+    for p in range(n - 1, -1, -1):
+        free[block[p]] = p
+    for m in range(n):
+        b = block[shuffled[m]]
+        draw[free[b]] = shuffled[m]
+        free[b] += 1
+
+
+@kernel
 def _draw_respecting(certain: Bools, above: Ints, below: Ints, start: int, end: int, keys: Floats, draw: Ints) -> None:
     """Fill `draw` from `start` to `end` with those positions in a random order that reverses no certain one."""
     n = draw.shape[0]

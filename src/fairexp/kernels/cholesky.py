@@ -5,12 +5,11 @@ Both triangles are walked row by row, adding multiples of rows, which vectorises
 
 from __future__ import annotations
 
-from numba import njit
-
 from fairexp.arrays import Floats
+from fairexp.kernels.compiling import kernel
 
 
-@njit(cache=True)
+@kernel
 def solve_factored(L: Floats, U: Floats, b: Floats, x: Floats) -> None:
     """Put into `x` (n,) the solution of A x = b."""
     n = b.shape[0]
@@ -28,7 +27,7 @@ def solve_factored(L: Floats, U: Floats, b: Floats, x: Floats) -> None:
             x[j] -= L[i, j] * known
 
 
-@njit(cache=True)
+@kernel
 def solve_lower(L: Floats, B: Floats) -> None:
     """Replace `B` (n, m) by L^-1 B."""
     n, m = B.shape

@@ -7,11 +7,12 @@ Symbols: `click[g]` and `stop[g]` are probabilities for a document of grade g; `
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.compiling import kernel
 
-@njit(cache=True)
+
+@kernel
 def extremes(values: NDArray[np.int64]) -> tuple[int, int]:
     """The lowest and the highest of `values` (n,); 0 and 0 where there are none. For few values, faster than NumPy."""
     lowest = highest = 0
@@ -23,7 +24,7 @@ def extremes(values: NDArray[np.int64]) -> tuple[int, int]:
     return lowest, highest
 
 
-@njit(cache=True)
+@kernel
 def dependent_visits(
     grades: NDArray[np.int64],
     click: NDArray[np.float64],
@@ -46,7 +47,7 @@ def dependent_visits(
                 break
 
 
-@njit(cache=True)
+@kernel
 def shuffled_tops(sizes: NDArray[np.int64], coins: NDArray[np.float64]) -> NDArray[np.int64]:
     """The first m entries (S, m) of a uniform shuffle of range(sizes[s]), from `coins` (S, m); all sizes >= m.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.covering import cover
 from fairexp.kernels.covers import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP, LOOKS, Subsets
 from fairexp.kernels.gaps import corridor
@@ -18,7 +18,7 @@ DESPERATE = 1_000
 """Steps of a walk for any template at all, where no limit was found that allows one; a list's length suffices."""
 
 
-@njit(cache=True)
+@kernel
 def seek(
     round: Round, subsets: Subsets, limit: float, known: Found, rule: int, resolution: float, max_nodes: int
 ) -> tuple[Found, bool]:
@@ -31,7 +31,7 @@ def seek(
     return Found(best.found, best.template, best.cost, best.gap, nodes), finished
 
 
-@njit(cache=True)
+@kernel
 def top_limit(round: Round) -> float:
     """The least gap as far as the position with most exposure tells: someone's corridor must have room for it."""
     highest, limit = 0.0, np.inf
@@ -44,7 +44,7 @@ def top_limit(round: Round) -> float:
     return max(limit, 0.0) if limit < np.inf else 0.0
 
 
-@njit(cache=True)
+@kernel
 def least_gap(round: Round, subsets: Subsets, above: float, resolution: float, max_nodes: int) -> tuple[Found, float]:
     """The least gap of all templates, which is known to lie above `above`, and what it is at least."""
     bound, used, growth = max(above, top_limit(round)), 0, GROWTH
@@ -64,7 +64,7 @@ def least_gap(round: Round, subsets: Subsets, above: float, resolution: float, m
     return Found(True, best.template, best.cost, best.gap, used), bound
 
 
-@njit(cache=True)
+@kernel
 def choose_cover(
     round: Round, subsets: Subsets, tolerance: float, fairest: bool, known: Found, effort: Effort
 ) -> Choice:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.covers import (
     BRANCH,
     FAIREST_OF_THOSE,
@@ -26,7 +26,7 @@ from fairexp.kernels.last_two import least_steps, price_steps, table_steps
 from fairexp.kernels.search import Found, Round
 
 
-@njit(cache=True)
+@kernel
 def new_board(n_groups: int, k: int, spent: Floats) -> Board:
     """All positions free and nobody's turn."""
     levels, lists = np.zeros((7, n_groups), dtype=np.int64), np.zeros((2, k), dtype=np.int64)
@@ -42,7 +42,7 @@ def new_board(n_groups: int, k: int, spent: Floats) -> Board:
     )
 
 
-@njit(cache=True)
+@kernel
 def restrict(ranges: Floats, n_levels: int, limit: float, round: Round) -> None:
     """Let `ranges` (levels, 2, G) of what groups may gain, at least and at most, lie in the corridor of `limit`."""
     lower, upper = corridor(limit, round.spent, round.w, round.P)
@@ -52,7 +52,7 @@ def restrict(ranges: Floats, n_levels: int, limit: float, round: Round) -> None:
             ranges[level, 1, g] = min(ranges[level, 1, g], upper[g] - round.spent[g])
 
 
-@njit(cache=True)
+@kernel
 def narrow(
     spent: Floats, w: Floats, g: int, gained: float, limit: float, used: Bools, worth: float, ranges: Floats, level: int
 ) -> bool:
@@ -85,7 +85,7 @@ def narrow(
     return True
 
 
-@njit(cache=True)
+@kernel
 def comes_before(place: Ints, one: Ints, other: Ints) -> bool:
     """Whether the first of two templates is closer to the draw, from the top down."""
     gone = np.zeros(place.shape[0], dtype=np.int64)
@@ -96,7 +96,7 @@ def comes_before(place: Ints, one: Ints, other: Ints) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def write_template(mask: Ints, template: Ints) -> None:
     """Put the groups' positions into the template (k,)."""
     for p in range(template.shape[0]):
@@ -105,7 +105,7 @@ def write_template(mask: Ints, template: Ints) -> None:
                 template[p] = g
 
 
-@njit(cache=True)
+@kernel
 def is_better(
     rule: int, price: int, gap: float, best_cost: int, best_gap: float, template: Ints, best: Ints, place: Ints
 ) -> bool:
@@ -119,7 +119,7 @@ def is_better(
     return comes_before(place, template, best)
 
 
-@njit(cache=True)
+@kernel
 def shares_of_two(
     sums: Floats,
     start: Ints,
@@ -143,7 +143,7 @@ def shares_of_two(
     return first, first_at_least(sums, first, end, high + SLACK)
 
 
-@njit(cache=True)
+@kernel
 def begin_level(sums: Floats, start: Ints, worth: Floats, board: Board, level: int) -> None:
     """Let the group take its turn for which the fewest subsets fit, or one by one all that may own the top position."""
     free, used, ranges = board.free[level], board.used, board.ranges
@@ -164,7 +164,7 @@ def begin_level(sums: Floats, start: Ints, worth: Floats, board: Board, level: i
         used[board.owner[level]] = True
 
 
-@njit(cache=True)
+@kernel
 def next_owner(sums: Floats, start: Ints, worth: Floats, board: Board, level: int) -> bool:
     """Let the next group take its turn at the topmost position; whether there is one."""
     g, top, used = board.owner[level], board.besides[level], board.used
@@ -183,7 +183,7 @@ def next_owner(sums: Floats, start: Ints, worth: Floats, board: Board, level: in
     return False
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def share_rest(
     round: Round,
     subsets: Subsets,
@@ -246,7 +246,7 @@ def share_rest(
     return found, best_cost, best_gap, effort
 
 
-@njit(cache=True)
+@kernel
 def cover(
     round: Round, subsets: Subsets, limit: float, budget: int | np.int64, rule: int, resolution: float, max_nodes: int
 ) -> Found:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.compiling import kernel
 
 Masks = NDArray[np.uint16]
 
@@ -46,7 +46,7 @@ class Subsets(NamedTuple):
     n_positions: Ints
 
 
-@njit(cache=True)
+@kernel
 def list_subsets(P: Floats) -> Subsets:
     """All subsets of all subsets of the positions of the curve P (k,)."""
     k = P.shape[0]
@@ -76,7 +76,7 @@ def list_subsets(P: Floats) -> Subsets:
     return Subsets(masks, sums, start, worth, count)
 
 
-@njit(cache=True)
+@kernel
 def first_at_least(sums: Floats, begin: int, end: int, value: float) -> int:
     """Where in sums[begin:end], which ascend, the first of at least `value` stands."""
     while begin < end:
@@ -88,7 +88,7 @@ def first_at_least(sums: Floats, begin: int, end: int, value: float) -> int:
     return begin
 
 
-@njit(cache=True)
+@kernel
 def that_fit(sums: Floats, start: Ints, ranges: Floats, level: int, g: int, free: int, more: float) -> tuple[int, int]:
     """Where the subsets of the free positions stand that, with `more` exposure, fit what g may gain."""
     begin, end = start[free], start[free + 1]
@@ -123,7 +123,7 @@ class Board(NamedTuple):
     ahead: Ints
 
 
-@njit(cache=True)
+@kernel
 def pair_cost(cost: Ints, n_positions: Ints, g: int, mask: int, h: int, other: int) -> int:
     """What groups g and h cost each other if they take these positions."""
     price, i, rest = 0, 0, mask
@@ -141,7 +141,7 @@ def pair_cost(cost: Ints, n_positions: Ints, g: int, mask: int, h: int, other: i
     return price
 
 
-@njit(cache=True)
+@kernel
 def cost_at_least(cost: Ints, size: Ints, n_positions: Ints, mask: int, g: int, h: int, free: int) -> int:
     """What group g with this mask pays at least on account of h, which takes some of the free positions.
 
@@ -157,7 +157,7 @@ def cost_at_least(cost: Ints, size: Ints, n_positions: Ints, mask: int, g: int, 
     return price
 
 
-@njit(cache=True)
+@kernel
 def price_among(cost: Ints, n_positions: Ints, g: int, used: Bools, mask: Ints) -> int:
     """What group g and the other used ones cost each other."""
     price = 0
@@ -167,7 +167,7 @@ def price_among(cost: Ints, n_positions: Ints, g: int, used: Bools, mask: Ints) 
     return price
 
 
-@njit(cache=True)
+@kernel
 def price_of_unused(cost: Ints, size: Ints, n_positions: Ints, used: Bools, mask: Ints, free: int) -> int:
     """What the used groups pay at least for the unused, which share the free positions."""
     price = 0
@@ -178,7 +178,7 @@ def price_of_unused(cost: Ints, size: Ints, n_positions: Ints, used: Bools, mask
     return price
 
 
-@njit(cache=True)
+@kernel
 def price_of(cost: Ints, template: Ints) -> int:
     """What a whole template costs."""
     price, gone = 0, np.zeros(cost.shape[0], dtype=np.int64)

@@ -8,15 +8,15 @@ over pairs.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Floats
+from fairexp.kernels.compiling import kernel
 
 SLACK = 1e-9
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
 
 
-@njit(cache=True)
+@kernel
 def largest_gap(E: Floats, w: Floats) -> float:
     """The largest |E_g - (w_g / w_h) E_h| over pairs of groups g < h."""
     largest = 0.0
@@ -28,7 +28,7 @@ def largest_gap(E: Floats, w: Floats) -> float:
     return largest
 
 
-@njit(cache=True)
+@kernel
 def corridor(limit: float, spent: Floats, w: Floats, P: Floats) -> tuple[Floats, Floats]:
     """The least and most exposure (G,), (G,) that each group may end with if no pair exceeds `limit`.
 

@@ -6,15 +6,15 @@ Lists hold document indices, best first. The first list is that of the current r
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.linear import duel_scores, scale_to_unit, top_documents
 
 NOBODY, CURRENT, RIVAL = 0, -1, 1
 
 
-@njit(cache=True)
+@kernel
 def draft_teams(
     current: NDArray[np.int64], rival: NDArray[np.int64], rival_first: NDArray[np.bool_], n_documents: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -52,7 +52,7 @@ def draft_teams(
     return shown, team
 
 
-@njit(cache=True)
+@kernel
 def draft_by_score(
     scores: NDArray[np.float64], rival_scores: NDArray[np.float64], uniforms: NDArray[np.float64], m: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -67,7 +67,7 @@ def draft_by_score(
     return shown, team.astype(np.float64)
 
 
-@njit(cache=True)
+@kernel
 def draft_duel(
     features: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -89,7 +89,7 @@ def draft_duel(
     shown[:], team[:] = draft_by_score(current_scores, rival_scores, uniforms, shown.shape[0])
 
 
-@njit(cache=True)
+@kernel
 def draw_interleaved(
     current: NDArray[np.int64], rival: NDArray[np.int64], uniforms: NDArray[np.float64], power: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -124,7 +124,7 @@ def draw_interleaved(
     return shown, chance
 
 
-@njit(cache=True)
+@kernel
 def expected_sign(chance: NDArray[np.float64]) -> float:
     """P(most clicked documents are the rival's) - P(most are the current ranker's), over all assignments.
 

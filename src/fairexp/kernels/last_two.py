@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from fairexp.arrays import Bools, Ints
+from fairexp.kernels.compiling import kernel
 
 
-@njit(cache=True)
+@kernel
 def table_steps(cost: Ints, g: int, h: int, free: int, used: Bools, mask: Ints, steps: Ints, gone: Ints) -> int:
     """Put into `steps` (k + 1, 2, k + 1) what g and h, and others on their account, pay; the number of free positions.
 
@@ -42,7 +41,7 @@ def table_steps(cost: Ints, g: int, h: int, free: int, used: Bools, mask: Ints, 
     return t
 
 
-@njit(cache=True)
+@kernel
 def least_steps(steps: Ints, t: int, ahead: Ints) -> int:
     """The least that the t free positions cost, however they are shared; `ahead` (k + 2,) is scratch."""
     for i in range(t + 1):
@@ -54,7 +53,7 @@ def least_steps(steps: Ints, t: int, ahead: Ints) -> int:
     return int(ahead[0])
 
 
-@njit(cache=True)
+@kernel
 def price_steps(steps: Ints, free: int, mask: int) -> int:
     """What it costs that g takes the positions of `mask`, and h the other free ones."""
     price, t, i, rest = 0, 0, 0, free

@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.compiling import kernel
 
 Costs = NDArray[np.int16]
 
@@ -32,7 +32,7 @@ ROUGH, FINEST = 256, 16384
 """Cells for the exposure of all positions in the grid that tells how fine one can be, and in the finest."""
 
 
-@njit(cache=True)
+@kernel
 def n_states(k: int, n_groups: int) -> int:
     """C(k + G, G), the number of count vectors with sum at most k (or 2**31 if that is smaller)."""
     count = 1.0
@@ -52,7 +52,7 @@ class Lattice(NamedTuple):
     child: Ints
 
 
-@njit(cache=True)
+@kernel
 def build_lattice(k: int, n_groups: int) -> Lattice:
     """All counts of documents that lists of up to k positions can hold."""
     total = n_states(k, n_groups)
@@ -111,7 +111,7 @@ class Tables(NamedTuple):
     shift: int
 
 
-@njit(cache=True)
+@kernel
 def no_tables() -> Tables:
     """Tables of no group."""
     flat, deep = np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1, 2), dtype=np.int64)
@@ -119,7 +119,7 @@ def no_tables() -> Tables:
     return Tables(np.zeros(0, dtype=np.int16), flat, flat, deep, deep, no_number, no_number, none, 1.0, 0)
 
 
-@njit(cache=True)
+@kernel
 def gains_before(P: Floats) -> tuple[Floats, Floats]:
     """The least and most (k + 1, k + 1) that a of the first p positions give together, at [p, a]."""
     k = P.shape[0]
@@ -133,7 +133,7 @@ def gains_before(P: Floats) -> tuple[Floats, Floats]:
     return least, most
 
 
-@njit(cache=True)
+@kernel
 def place_blocks(
     lattice: Lattice,
     useful: Bools,
@@ -187,7 +187,7 @@ def place_blocks(
     return Tables(np.zeros(0, dtype=np.int16), pair, start, shape, first, least, most, left, width, 0), alive
 
 
-@njit(cache=True)
+@kernel
 def relax(target: Costs, source: Costs, cost: int) -> None:
     """target[i] = min(target[i], source[i] + cost); views and `min` let the compiler use vector instructions."""
     more = np.int16(cost)
@@ -195,7 +195,7 @@ def relax(target: Costs, source: Costs, cost: int) -> None:
         target[i] = min(target[i], np.int16(source[i] + more))
 
 
-@njit(cache=True)
+@kernel
 def fill(target: Costs, cost: int) -> None:
     """target[i] = cost."""
     value = np.int16(cost)
@@ -203,7 +203,7 @@ def fill(target: Costs, cost: int) -> None:
         target[i] = value
 
 
-@njit(cache=True)
+@kernel
 def follow(tables: Tables, t: int, s: int, c: int, g: int, price: int, units: int) -> None:
     """Let block s of table t know what going on to state c costs, where group g collects `units` on the way."""
     rows, columns = tables.shape[t, s, 0], tables.shape[t, s, 1]
@@ -219,7 +219,7 @@ def follow(tables: Tables, t: int, s: int, c: int, g: int, price: int, units: in
             relax(tables.cells[to : to + count], tables.cells[by : by + count], price)
 
 
-@njit(cache=True)
+@kernel
 def build_tables(
     lattice: Lattice,
     useful: Bools,
@@ -274,7 +274,7 @@ def build_tables(
     return tables
 
 
-@njit(cache=True)
+@kernel
 def third_allows(
     tables: Tables, p: int, r: int, E: Floats, w: Floats, limit: float, low: int, high: int
 ) -> tuple[int, int]:
@@ -303,7 +303,7 @@ def third_allows(
     return int(np.ceil(min(first, float(high + 1)))), int(np.floor(max(last, float(low - 1))))
 
 
-@njit(cache=True)
+@kernel
 def least_ahead(
     tables: Tables,
     t: int,

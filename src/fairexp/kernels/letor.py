@@ -8,8 +8,9 @@ float32 with certainty here (about one in ten million, and exponents beyond 22) 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from fairexp.kernels.compiling import kernel
 
 Text = NDArray[np.uint8]
 Values = NDArray[np.float32]
@@ -31,24 +32,24 @@ _MIDPOINT = 1 << 28
 _UNSURE = 4  # float64 units in the last place; the arithmetic below errs by less than 3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline="always")
 def _is_blank(c: int) -> bool:
     return c == 32 or c == 9 or c == 13 or c == 11 or c == 12
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline="always")
 def _ends_token(c: int) -> bool:
     return _is_blank(c) or c == _NEWLINE or c == _HASH
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _token_end(text: Text, at: int) -> int:
     while not _ends_token(text[at]):
         at += 1
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _exponent(text: Text, at: int) -> tuple[int, int]:
     """(exponent, next position) of what follows an `e`; the position is the `e` itself if that is no exponent."""
     begin = at
@@ -66,7 +67,7 @@ def _exponent(text: Text, at: int) -> tuple[int, int]:
     return (-value if negative else value), at
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _number(text: Text, at: int) -> tuple[float, bool, int]:
     """(value, whether it rounds to the right float32, next position) of the number that begins at `at`."""
     negative = text[at] == _MINUS
@@ -109,7 +110,7 @@ def _number(text: Text, at: int) -> tuple[float, bool, int]:
     return (-value if negative else value), sure, at
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _same(text: Text, a: int, a_end: int, b: int, b_end: int) -> bool:
     if a_end - a != b_end - b:
         return False
@@ -119,7 +120,7 @@ def _same(text: Text, a: int, a_end: int, b: int, b_end: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _header(text: Text, at: int, odd: Table, n_odd: int, row: int) -> tuple[int, int, int, int, int]:
     """(code, grade, query id's begin and end, n_odd) of a line whose first token begins at `at`."""
     end = _token_end(text, at)
@@ -141,7 +142,7 @@ def _header(text: Text, at: int, odd: Table, n_odd: int, row: int) -> tuple[int,
     return END, int(value), at + 4, end, n_odd
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _pairs(
     text: Text, at: int, values: Values, odd: Table, n_odd: int, row: int, seen: Table
 ) -> tuple[int, int, int, int]:
@@ -177,7 +178,7 @@ def _pairs(
             at = end
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def parse_lines(
     text: Text, at: int, features: Values, grades: Table, runs: Table, odd: Table
 ) -> tuple[int, int, int, int, int, int, int, int]:
@@ -217,7 +218,7 @@ def parse_lines(
     return END, at, row, n_runs, n_odd, n_lines, at, at
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def largest_id(text: Text) -> int:
     """The largest number that stands before a colon outside of comments, 0 if there is none."""
     largest, number, is_number, comment = 0, 0, True, False

@@ -7,14 +7,15 @@ may round equal rows differently, and a tie that should be broken at random woul
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from fairexp.kernels.compiling import kernel
 
 # Sums may be regrouped so that they run in parallel lanes, in the same way for every row; nothing else is relaxed.
 REGROUP = {"reassoc", "contract"}
 
 
-@njit(cache=True, fastmath=REGROUP)
+@kernel(fastmath=REGROUP)
 def linear_scores(features: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """`features @ weights` (n,), equal for equal rows."""
     n, d = features.shape
@@ -27,7 +28,7 @@ def linear_scores(features: NDArray[np.float64], weights: NDArray[np.float64]) -
     return scores
 
 
-@njit(cache=True, fastmath=REGROUP)
+@kernel(fastmath=REGROUP)
 def duel_scores(
     features: NDArray[np.float64], weights: NDArray[np.float64], direction: NDArray[np.float64], step: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -44,7 +45,7 @@ def duel_scores(
     return scores, rival_scores
 
 
-@njit(cache=True)
+@kernel
 def scale_to_unit(vector: NDArray[np.float64]) -> bool:
     """Divide `vector` (d,) by its length; False, and nothing done, where that is 0."""
     square = 0.0
@@ -58,7 +59,7 @@ def scale_to_unit(vector: NDArray[np.float64]) -> bool:
     return True
 
 
-@njit(cache=True, fastmath=REGROUP)
+@kernel(fastmath=REGROUP)
 def bounded_scores(features: NDArray[np.float64], weights: NDArray[np.float64], max_norm: float) -> NDArray[np.float64]:
     """`features @ weights` (n,) with every row of `features` shortened to a length of at most `max_norm`."""
     n, d = features.shape
@@ -74,7 +75,7 @@ def bounded_scores(features: NDArray[np.float64], weights: NDArray[np.float64], 
     return scores
 
 
-@njit(cache=True)
+@kernel
 def top_documents(scores: NDArray[np.float64], keys: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """The min(k, n) documents of highest `scores` (n,), best first; equal scores go by the smaller of `keys` (n,)."""
     n = scores.shape[0]

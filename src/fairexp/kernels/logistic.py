@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Floats
+from fairexp.kernels.compiling import kernel
 
 LARGE = 1e200
 
 
-@njit(cache=True)
+@kernel
 def loss_and_pull(z: Floats) -> tuple[float, Floats]:
     """The sum of log(1 + exp(-z)), and sigma(-z) (m,), the negative derivative by z."""
     loss, product = 0.0, 1.0
@@ -27,7 +27,7 @@ def loss_and_pull(z: Floats) -> tuple[float, Floats]:
     return loss + np.log(product), pull
 
 
-@njit(cache=True)
+@kernel
 def slopes(z: Floats) -> Floats:
     """sigma'(z) (m,), the loss's curvature by margin."""
     slope = np.empty(z.shape[0])

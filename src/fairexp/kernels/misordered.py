@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.compiling import kernel
 
-@njit(cache=True)
+
+@kernel
 def count_misordered(shown: NDArray[np.int64], grades: NDArray[np.int64], n_grades: int) -> int:
     """Pairs (i, j) with grades[i] > grades[j] and j above i; what is not shown stands below all of `shown`."""
     waiting = np.zeros(n_grades, dtype=np.int64)

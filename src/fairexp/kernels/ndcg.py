@@ -10,8 +10,9 @@ Loops run over indices: the compiler vectorises those, and not loops over the el
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from fairexp.kernels.compiling import kernel
 
 LANES = 16
 """Candidates are padded to a multiple of this, so that vectorised loops over them leave no remainder."""
@@ -20,7 +21,7 @@ COUNTING_LIMIT = 400
 """Up to this many candidates, comparing all with all (which vectorises) beats sorting them."""
 
 
-@njit(cache=True)
+@kernel
 def _gather(scores: NDArray[np.float64], k: int, who: NDArray[np.int64], values: NDArray[np.float64]) -> int:
     """Fill `who` and `values` (n + LANES,) with documents that include all that can be in the top k; returns how many.
 
@@ -44,7 +45,7 @@ def _gather(scores: NDArray[np.float64], k: int, who: NDArray[np.int64], values:
     return n_found
 
 
-@njit(cache=True)
+@kernel
 def _expected_dcg(
     n: int,
     values: NDArray[np.float64],
@@ -74,7 +75,7 @@ def _expected_dcg(
     return dcg
 
 
-@njit(cache=True)
+@kernel
 def _ideal_dcg(grades: NDArray[np.int64], gain: NDArray[np.float64], discount: NDArray[np.float64]) -> float:
     """DCG of one query in the best order; grades are few, so counting each in turn beats sorting."""
     dcg = 0.0
@@ -91,7 +92,7 @@ def _ideal_dcg(grades: NDArray[np.int64], gain: NDArray[np.float64], discount: N
     return dcg
 
 
-@njit(cache=True)
+@kernel
 def ndcg_by_query(
     scores: NDArray[np.float64],
     grades: NDArray[np.int64],

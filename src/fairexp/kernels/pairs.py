@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.compiling import kernel
 
 
-@njit(cache=True)
+@kernel
 def examined_positions(clicks: Bools) -> int:
     """Positions down to one below the last click; 0 without clicks."""
     n = clicks.shape[0]
@@ -18,7 +18,7 @@ def examined_positions(clicks: Bools) -> int:
     return 0
 
 
-@njit(cache=True)
+@kernel
 def _split(clicks: Bools, keys: Floats, n_seen: int, clicked: bool) -> tuple[Ints, int]:
     """The examined positions that were (not) clicked, by their keys where there are any, and how many they are."""
     chosen = np.zeros(clicks.shape[0], dtype=np.int64)
@@ -34,7 +34,7 @@ def _split(clicks: Bools, keys: Floats, n_seen: int, clicked: bool) -> tuple[Int
     return chosen, count
 
 
-@njit(cache=True)
+@kernel
 def difference_rows(features: Floats, clicks: Bools, keys: Floats) -> Floats:
     """Clicked minus examined but unclicked (m, d): every pair, or, with `keys` (k,), matched one to one by them."""
     n_seen = examined_positions(clicks)

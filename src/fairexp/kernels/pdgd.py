@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.compiling import kernel
 
-@njit(cache=True)
+
+@kernel
 def _log_add(a: float, b: float) -> float:
     """log(e^a + e^b); either may be minus infinity."""
     high, low = max(a, b), min(a, b)
@@ -23,7 +24,7 @@ def _log_add(a: float, b: float) -> float:
     return high + math.log1p(math.exp(low - high))
 
 
-@njit(cache=True)
+@kernel
 def log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
     """log of the sum of e^score over the candidates that are not shown; minus infinity if all are."""
     waiting = np.ones(scores.shape[0], dtype=np.bool_)
@@ -42,7 +43,7 @@ def log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
     return highest + math.log(total)
 
 
-@njit(cache=True)
+@kernel
 def swap_share(scores: NDArray[np.float64], log_tail: NDArray[np.float64], upper: int, lower: int) -> float:
     """rho of the shown positions `upper` < `lower`, given display `scores` (m,) and `log_tail` (m + 1,).
 
@@ -62,7 +63,7 @@ def swap_share(scores: NDArray[np.float64], log_tail: NDArray[np.float64], upper
     return odds / (1.0 + odds)
 
 
-@njit(cache=True)
+@kernel
 def document_weights(
     display_scores: NDArray[np.float64], log_unshown: float, scores: NDArray[np.float64], clicks: NDArray[np.bool_]
 ) -> NDArray[np.float64]:

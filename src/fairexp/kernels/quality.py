@@ -7,11 +7,12 @@ positions count; `gain[g]` is 2^g - 1; `discount[p]` is 1 / log2(p + 2).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.compiling import kernel
 
-@njit(cache=True)
+
+@kernel
 def shown_quality(
     shown: NDArray[np.int64], grades: NDArray[np.int64], gain: NDArray[np.float64], discount: NDArray[np.float64]
 ) -> tuple[float, int]:

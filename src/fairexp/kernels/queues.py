@@ -8,12 +8,12 @@ shown so far, so costs come from a table.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Bools, Ints
+from fairexp.kernels.compiling import kernel
 
 
-@njit(cache=True)
+@kernel
 def build_queues(
     order: Ints, groups: Ints, certain: Bools, row: Ints, k: int, n_groups: int, displayed_only: bool
 ) -> tuple[Ints, Ints, Ints, Ints]:
@@ -64,7 +64,7 @@ def build_queues(
     return queue, size, place, cost
 
 
-@njit(cache=True)
+@kernel
 def is_permutation(order: Ints) -> bool:
     """Whether `order` (n,) holds each of 0..n-1 once."""
     seen = np.zeros(order.shape[0], dtype=np.bool_)

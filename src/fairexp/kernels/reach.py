@@ -8,15 +8,15 @@ Rounding moves a sum of m positions by at most m r / 2, which every question all
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fairexp.arrays import Floats
+from fairexp.kernels.compiling import kernel
 
 Bits = NDArray[np.uint64]
 
 
-@njit(cache=True)
+@kernel
 def build_reach(P: Floats, n_words: int) -> tuple[Bits, float]:
     """The table (k + 1, k + 2, words) of reachable sums, and the grid's width."""
     k = P.shape[0]
@@ -44,7 +44,7 @@ def build_reach(P: Floats, n_words: int) -> tuple[Bits, float]:
     return reach, width
 
 
-@njit(cache=True)
+@kernel
 def any_sum(reach: Bits, p: int, j: int, first: int, last: int) -> bool:
     """Whether a sum of `reach[p, j]` lies on the grid between `first` and `last`."""
     low, high = max(first, 0), min(last, 64 * reach.shape[2] - 1)
@@ -63,7 +63,7 @@ def any_sum(reach: Bits, p: int, j: int, first: int, last: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def can_collect(reach: Bits, width: float, p: int, fewest: int, most: int, at_least: float, at_most: float) -> bool:
     """Whether between `fewest` and `most` of the positions p..k-1 can sum to something in [at_least, at_most]."""
     k = reach.shape[0] - 1

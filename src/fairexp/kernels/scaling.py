@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairexp.kernels.compiling import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel(nogil=True)
 def scale_queries(features: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
     """Min-max scale `features` (n, d) float32 in place, column by column within rows offsets[q]:offsets[q + 1].
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Floats, Ints
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.gaps import SLACK, corridor, largest_gap
 from fairexp.kernels.lattice import Tables, least_ahead
 from fairexp.kernels.reach import Bits, can_collect
@@ -67,7 +67,7 @@ class Choice(NamedTuple):
     gap_bound: float
 
 
-@njit(cache=True)
+@kernel
 def can_end_inside(
     E: Floats, gone: Ints, size: Ints, p: int, reach: Bits, width: float, lower: Floats, upper: Floats
 ) -> bool:
@@ -85,7 +85,7 @@ def can_end_inside(
     return True
 
 
-@njit(cache=True)
+@kernel
 def can_end_cheaply(
     tables: Tables, E: Floats, w: Floats, s: int, p: int, limit: float, lower: Floats, upper: Floats, allowance: int
 ) -> bool:
@@ -96,13 +96,13 @@ def can_end_cheaply(
     return True
 
 
-@njit(cache=True)
+@kernel
 def no_guide() -> Floats:
     """Nothing to tell what to try first."""
     return np.zeros((0, 1))
 
 
-@njit(cache=True)
+@kernel
 def sort_choices(
     gone: Ints,
     size: Ints,
@@ -137,7 +137,7 @@ def sort_choices(
     return count
 
 
-@njit(cache=True)
+@kernel
 def walk(
     round: Round,
     tables: Tables,

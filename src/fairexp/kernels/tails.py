@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Floats, Ints
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.covering import cover
 from fairexp.kernels.covers import CHEAPEST, Subsets, price_of
 from fairexp.kernels.search import NO_LIMIT, Found, Round, no_guide
@@ -14,7 +14,7 @@ TRIES = 60
 """Ways to fill the top, where the last positions alone cannot make it fair."""
 
 
-@njit(cache=True)
+@kernel
 def fill_top(round: Round, guide: Floats, lead: Floats, template: Ints, n_top: int, E: Floats) -> Ints:
     """Fill so many positions of the template, add what groups gain to E (G,), and count their documents (G,).
 
@@ -36,7 +36,7 @@ def fill_top(round: Round, guide: Floats, lead: Floats, template: Ints, n_top: i
     return gone
 
 
-@njit(cache=True)
+@kernel
 def round_below(round: Round, n_top: int, gone: Ints, E: Floats) -> Round:
     """What is left to choose once the top is filled."""
     n_groups, k = E.shape[0], round.P.shape[0] - n_top
@@ -52,7 +52,7 @@ def round_below(round: Round, n_top: int, gone: Ints, E: Floats) -> Round:
     return Round(round.P[n_top:], E, round.w, size, place, cost, round.reach, round.reach_width, round.child)
 
 
-@njit(cache=True)
+@kernel
 def fill_both(round: Round, subsets: Subsets, guide: Floats, lead: Floats, limit: float, max_looks: int) -> Found:
     """A template within `limit`, if the last positions can be shared so: as cheaply as they can."""
     n_last = 0
@@ -66,7 +66,7 @@ def fill_both(round: Round, subsets: Subsets, guide: Floats, lead: Floats, limit
     return Found(last.found, template, price_of(round.cost, template), last.gap, last.nodes)
 
 
-@njit(cache=True)
+@kernel
 def fill_somehow(round: Round, subsets: Subsets, limit: float, max_looks: int) -> Found:
     """Any template within `limit` that comes of giving groups a lead, in many ways, where the top is filled."""
     n_groups, tries, looks = round.w.shape[0], 0, 0

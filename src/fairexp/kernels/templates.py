@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.cover_choice import choose_cover
 from fairexp.kernels.covers import Subsets
 from fairexp.kernels.gaps import largest_gap
@@ -26,7 +26,7 @@ class Bounds(NamedTuple):
     lattice: Lattice
 
 
-@njit(cache=True)
+@kernel
 def choose(round: Round, bounds: Bounds, tolerance: float, fairest: bool, effort: Effort) -> Choice:
     """The best template: by covers for short lists of many groups, otherwise by walks."""
     if bounds.subsets.worth.shape[0] < 2 ** min(round.P.shape[0], 62):
@@ -35,7 +35,7 @@ def choose(round: Round, bounds: Bounds, tolerance: float, fairest: bool, effort
     return choose_cover(round, bounds.subsets, tolerance, fairest, known, effort)
 
 
-@njit(cache=True)
+@kernel
 def show(template: Ints, queue: Ints, P: Floats, spent: Floats) -> tuple[Ints, Floats]:
     """The documents (k,) that a template shows, and the exposure (G,) of groups after the round."""
     shown, seen = np.zeros_like(template), np.zeros(spent.shape[0], dtype=np.int64)
@@ -50,7 +50,7 @@ def show(template: Ints, queue: Ints, P: Floats, spent: Floats) -> tuple[Ints, F
     return shown, after
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_easy(
     order: Ints,
     groups: Ints,
@@ -77,7 +77,7 @@ def solve_easy(
     return best.nodes <= max_nodes, best.found, shown, best.template, best.cost, after
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve(
     order: Ints,
     groups: Ints,

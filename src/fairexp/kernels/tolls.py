@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Floats, Ints
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.lattice import IMPOSSIBLE, Lattice
 
 NOWHERE = 1e15
@@ -51,7 +51,7 @@ class Tolls(NamedTuple):
     guide: Floats
 
 
-@njit(cache=True)
+@kernel
 def pop_prices(lattice: Lattice, size: Ints, cost: Ints) -> Floats:
     """What popping each group costs (S, G), by state."""
     total, n_groups = lattice.states.shape
@@ -67,7 +67,7 @@ def pop_prices(lattice: Lattice, size: Ints, cost: Ints) -> Floats:
     return prices
 
 
-@njit(cache=True)
+@kernel
 def price_ahead(fair: Fair, rate: Floats, ahead: Floats) -> None:
     """Put into `ahead` (S,) the least cost, tolls included, of completing each state."""
     child, depth, prices, P = fair.lattice.child, fair.lattice.depth, fair.prices, fair.P
@@ -81,7 +81,7 @@ def price_ahead(fair: Fair, rate: Floats, ahead: Floats) -> None:
         ahead[s] = least
 
 
-@njit(cache=True)
+@kernel
 def price_before(fair: Fair, rate: Floats) -> Floats:
     """The least cost (S,), tolls included, of coming to each state."""
     child, depth, prices, P = fair.lattice.child, fair.lattice.depth, fair.prices, fair.P
@@ -96,7 +96,7 @@ def price_before(fair: Fair, rate: Floats) -> Floats:
     return before
 
 
-@njit(cache=True)
+@kernel
 def most_paid(fair: Fair, rate: Floats, gains: Floats) -> float:
     """The most that fair templates may pay in tolls; `gains` (G,) become those that pay it."""
     n_groups, left, paid = rate.shape[0], fair.P.sum(), 0.0
@@ -118,7 +118,7 @@ def most_paid(fair: Fair, rate: Floats, gains: Floats) -> float:
     return paid
 
 
-@njit(cache=True)
+@kernel
 def bound_at(fair: Fair, rate: Floats, ahead: Floats, slope: Floats) -> float:
     """The bound that these tolls give; `slope` (G,) becomes its gradient."""
     child, depth, prices, P = fair.lattice.child, fair.lattice.depth, fair.prices, fair.P
@@ -138,7 +138,7 @@ def bound_at(fair: Fair, rate: Floats, ahead: Floats, slope: Floats) -> float:
     return float(ahead[0] - paid)
 
 
-@njit(cache=True)
+@kernel
 def climb(fair: Fair, start: Floats, toward: Floats, step: float, passes: int, ahead: Floats) -> tuple[float, int]:
     """How far from `start` (G,) toward a direction (G,) the bound is highest, and how many passes that took.
 
@@ -168,7 +168,7 @@ def climb(fair: Fair, start: Floats, toward: Floats, step: float, passes: int, a
     return best_t, passes
 
 
-@njit(cache=True)
+@kernel
 def set_tolls(fair: Fair, max_passes: int) -> Tolls:
     """The best tolls that so many passes over the lattice find."""
     n_groups, total = fair.least.shape[0], fair.P.sum()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fairexp.arrays import Floats
+from fairexp.kernels.compiling import kernel
 from fairexp.kernels.covers import LOOKS, Subsets
 from fairexp.kernels.gaps import SLACK, corridor
 from fairexp.kernels.lattice import IMPOSSIBLE, Lattice, Tables, build_tables, least_ahead, no_tables
@@ -45,7 +45,7 @@ class Ground(NamedTuple):
     tolls: Tolls
 
 
-@njit(cache=True)
+@kernel
 def survey(round: Round, lattice: Lattice, limit: float) -> Ground:
     """What tolls tell about templates within `limit`."""
     lower, upper = corridor(limit, round.spent, round.w, round.P)
@@ -56,7 +56,7 @@ def survey(round: Round, lattice: Lattice, limit: float) -> Ground:
     return Ground(limit, lower, upper, prices, tolls)
 
 
-@njit(cache=True)
+@kernel
 def tables_up_to(round: Round, lattice: Lattice, ground: Ground, budget: int | np.int64, max_cells: int) -> Tables:
     """Tables for the templates that cost at most `budget`; none where there are too many states."""
     if lattice.child.shape[0] > TABLED:
@@ -67,7 +67,7 @@ def tables_up_to(round: Round, lattice: Lattice, ground: Ground, budget: int | n
     )
 
 
-@njit(cache=True)
+@kernel
 def rise(
     round: Round, tables: Tables, ground: Ground, bound: int | np.int64, top: int | np.int64, max_nodes: int
 ) -> tuple[Found, int]:
@@ -94,14 +94,14 @@ def rise(
     return Found(False, best.template, 0, best.gap, used), int(top + 1)
 
 
-@njit(cache=True)
+@kernel
 def cheaper(one: Found, other: Found) -> Found:
     """The cheaper of two finds, if any; the effort of both."""
     best = one if one.found and not (other.found and other.cost < one.cost) else other
     return Found(best.found, best.template, best.cost, best.gap, one.nodes + other.nodes)
 
 
-@njit(cache=True)
+@kernel
 def guess(round: Round, subsets: Subsets, ground: Ground, known: Found, max_nodes: int) -> Found:
     """What is quickly found along the tolls: most often nearly the best; or what is known, if that is cheaper.
 
@@ -121,7 +121,7 @@ def guess(round: Round, subsets: Subsets, ground: Ground, known: Found, max_node
     return cheaper(best, walk(round, no_tables(), ground.tolls.guide, ground.limit, budget, 0.0, max_nodes))
 
 
-@njit(cache=True)
+@kernel
 def least_cost(
     round: Round, subsets: Subsets, lattice: Lattice, limit: float, known: Found, max_nodes: int, max_cells: int
 ) -> tuple[Found, int, Tables]:
@@ -149,7 +149,7 @@ def least_cost(
     return Found(best.found, best.template, best.cost, best.gap, used), min(bound, IMPOSSIBLE), tables
 
 
-@njit(cache=True)
+@kernel
 def cheapest(
     round: Round,
     subsets: Subsets,
@@ -179,7 +179,7 @@ def cheapest(
     return best, bound, tables
 
 
-@njit(cache=True)
+@kernel
 def fairest_of_cheapest(
     round: Round, lattice: Lattice, tables: Tables, tolerance: float, best: Found, left: int, effort: Effort
 ) -> tuple[Found, float]:
@@ -196,7 +196,7 @@ def fairest_of_cheapest(
     return closest if closest.found else fair, bound
 
 
-@njit(cache=True)
+@kernel
 def choose_walk(
     round: Round, subsets: Subsets, lattice: Lattice, tolerance: float, fairest: bool, effort: Effort
 ) -> Choice:

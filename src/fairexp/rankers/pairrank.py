@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
-from fairexp.kernels.belief import WITHIN_BLOCK, block_numbers, exploration_draw, mark_certain, surely_far
+from fairexp.kernels.belief import WITHIN_BLOCK, explore, mark_certain, surely_far
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
@@ -106,8 +106,8 @@ class PairRank(Explorer):
         # Ties are never certain, so their order matters only where blocks are sorted by score.
         by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else np.argsort(-scores)
         certain, last, above, below = self._certain_orders(query.features.take(by_score, axis=0), scores[by_score])
-        block = block_numbers(last)
-        draw = exploration_draw(certain, block, above, below, keys, WITHIN_BLOCK[self.within_block])
+        shuffled = np.argsort(keys if self.within_block == "random" else keys[:0])
+        block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
         by_document[by_score] = block
         return SortedBelief(
