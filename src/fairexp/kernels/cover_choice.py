@@ -20,7 +20,7 @@ DESPERATE = 1_000
 
 @kernel
 def seek(
-    round: Round, subsets: Subsets, limit: float, known: Found, rule: int, resolution: float, max_nodes: int
+    round: Round, subsets: Subsets, limit: float, known: Found, rule: np.int64, resolution: float, max_nodes: int
 ) -> tuple[Found, bool]:
     """The best cover, no dearer than what is `known`, or else that; and whether the search was finished."""
     budget = np.int64(known.cost if known.found and rule != LEAST_GAP else NO_LIMIT)
@@ -44,7 +44,7 @@ def top_limit(round: Round) -> float:
     return max(limit, 0.0) if limit < np.inf else 0.0
 
 
-@kernel
+@kernel(inline="always")
 def least_gap(round: Round, subsets: Subsets, above: float, resolution: float, max_nodes: int) -> tuple[Found, float]:
     """The least gap of all templates, which is known to lie above `above`, and what it is at least."""
     bound, used, growth = max(above, top_limit(round)), 0, GROWTH
@@ -64,7 +64,7 @@ def least_gap(round: Round, subsets: Subsets, above: float, resolution: float, m
     return Found(True, best.template, best.cost, best.gap, used), bound
 
 
-@kernel
+@kernel(inline="always")
 def choose_cover(
     round: Round, subsets: Subsets, tolerance: float, fairest: bool, known: Found, effort: Effort
 ) -> Choice:

@@ -107,7 +107,7 @@ def write_template(mask: Ints, template: Ints) -> None:
 
 @kernel
 def is_better(
-    rule: int, price: int, gap: float, best_cost: int, best_gap: float, template: Ints, best: Ints, place: Ints
+    rule: np.int64, price: int, gap: float, best_cost: int, best_gap: float, template: Ints, best: Ints, place: Ints
 ) -> bool:
     """Whether a template that costs no more than the best so far, and is fair, takes its place."""
     if rule == LEAST_GAP:
@@ -191,7 +191,7 @@ def share_rest(
     level: int,
     left: int,
     price: int,
-    rule: int,
+    rule: np.int64,
     goal: float,
     found: bool,
     best_cost: int,
@@ -248,7 +248,13 @@ def share_rest(
 
 @kernel
 def cover(
-    round: Round, subsets: Subsets, limit: float, budget: int | np.int64, rule: int, resolution: float, max_nodes: int
+    round: Round,
+    subsets: Subsets,
+    limit: float,
+    budget: int | np.int64,
+    rule: np.int64,
+    resolution: float,
+    max_nodes: int,
 ) -> Found:
     """The best template whose gap is at most `limit` and whose cost is at most `budget`, by a rule.
 
@@ -263,8 +269,8 @@ def cover(
     ranges, mask, used, E = board.ranges, board.mask, board.used, board.E
     found, best_cost, best_gap = False, int(budget), limit
     goal, nodes, level = limit, 0, 0
-    restrict(ranges, 1, goal, round)
-    begin_level(sums, start, worth, board, 0)
+    restrict(ranges, level + 1, goal, round)
+    begin_level(sums, start, worth, board, level)
     while level >= 0 and nodes <= max_nodes and goal >= 0.0:
         if at[level] >= end[level]:
             if not next_owner(sums, start, worth, board, level):

@@ -18,7 +18,7 @@ from fairexp.kernels.compiling import kernel
 
 Masks = NDArray[np.uint16]
 
-CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP = 0, 1, 2
+CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP = np.int64(0), np.int64(1), np.int64(2)
 """What is searched for: the least cost, of equals the one closest to the draw; of equals the least gap, then the draw;
 or the least gap alone."""
 

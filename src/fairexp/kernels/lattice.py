@@ -28,7 +28,7 @@ IMPOSSIBLE = 2**30
 DEAREST = 2**14
 """The same in tables, whose cells are small; where costs could come near it, they are tabled by their leading bits."""
 
-ROUGH, FINEST = 256, 16384
+ROUGH, FINEST = np.int64(256), np.int64(16384)
 """Cells for the exposure of all positions in the grid that tells how fine one can be, and in the finest."""
 
 
@@ -142,7 +142,7 @@ def place_blocks(
     spent: Floats,
     P: Floats,
     gains: tuple[Floats, Floats],
-    n_cells: int,
+    n_cells: np.int64,
 ) -> tuple[Tables, Bools]:
     """Empty tables with room for the blocks of useful states (S,), and which of those can end in all corridors."""
     total, n_groups = lattice.states.shape
@@ -242,7 +242,7 @@ def build_tables(
     rough, _ = place_blocks(lattice, useful, lower, upper, spent, P, gains, ROUGH)
     finer = max_cells / max(rough.start[-1, -1], 1)
     fine_enough = across * P.sum() / max((upper - lower).min(), 1e-300)
-    n_cells = int(max(min(ROUGH * (finer if n_groups == 2 else np.sqrt(finer)), fine_enough, float(FINEST)), 1.0))
+    n_cells = np.int64(max(min(ROUGH * (finer if n_groups == 2 else np.sqrt(finer)), fine_enough, float(FINEST)), 1.0))
     empty, alive = place_blocks(lattice, useful, lower, upper, spent, P, gains, n_cells)
     cells, shift = np.empty(empty.start[-1, -1], dtype=np.int16), 0
     while top >> shift >= DEAREST - 1:
@@ -314,7 +314,7 @@ def least_ahead(
     limit: float,
     lower: Floats,
     upper: Floats,
-    enough: int,
+    enough: int | np.int64,
 ) -> int:
     """The least V in state s, where positions p and below are left, over what leads groups that have E (G,) home.
 

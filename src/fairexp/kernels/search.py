@@ -167,8 +167,8 @@ def walk(
     gone, E = np.zeros(n_groups, dtype=np.int64), spent.copy()
     path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
     best_cost, best_gap, gap_cost, found = budget + 1, limit, budget, False
-    n_choices[0] = sort_choices(gone, size, place, E, w, for_gap, guide, 0, choices, 0)
     p, nodes = 0, 0
+    n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, guide, state[p], choices, p)
     while p >= 0:
         if tried[p] == n_choices[p]:
             p -= 1

@@ -26,7 +26,7 @@ class Bounds(NamedTuple):
     lattice: Lattice
 
 
-@kernel
+@kernel(inline="always")
 def choose(round: Round, bounds: Bounds, tolerance: float, fairest: bool, effort: Effort) -> Choice:
     """The best template: by covers for short lists of many groups, otherwise by walks."""
     if bounds.subsets.worth.shape[0] < 2 ** min(round.P.shape[0], 62):

@@ -78,7 +78,7 @@ def rise(
     budget, used, step = np.int64(bound), 0, np.int64(1)
     limit = ground.limit + SLACK
     for t in range(tables.pair.shape[0]):
-        least = least_ahead(tables, t, 0, 0, round.spent, round.w, limit, ground.lower, ground.upper, -1)
+        least = least_ahead(tables, t, 0, 0, round.spent, round.w, limit, ground.lower, ground.upper, np.int64(-1))
         budget = max(budget, np.int64(least))
     best = Found(False, np.zeros(round.P.shape[0], dtype=np.int64), 0, ground.limit, 0)
     while budget <= top:
@@ -101,7 +101,7 @@ def cheaper(one: Found, other: Found) -> Found:
     return Found(best.found, best.template, best.cost, best.gap, one.nodes + other.nodes)
 
 
-@kernel
+@kernel(inline="always")
 def guess(round: Round, subsets: Subsets, ground: Ground, known: Found, max_nodes: int) -> Found:
     """What is quickly found along the tolls: most often nearly the best; or what is known, if that is cheaper.
 
@@ -121,7 +121,7 @@ def guess(round: Round, subsets: Subsets, ground: Ground, known: Found, max_node
     return cheaper(best, walk(round, no_tables(), ground.tolls.guide, ground.limit, budget, 0.0, max_nodes))
 
 
-@kernel
+@kernel(inline="always")
 def least_cost(
     round: Round, subsets: Subsets, lattice: Lattice, limit: float, known: Found, max_nodes: int, max_cells: int
 ) -> tuple[Found, int, Tables]:
@@ -179,7 +179,7 @@ def cheapest(
     return best, bound, tables
 
 
-@kernel
+@kernel(inline="always")
 def fairest_of_cheapest(
     round: Round, lattice: Lattice, tables: Tables, tolerance: float, best: Found, left: int, effort: Effort
 ) -> tuple[Found, float]:
@@ -196,7 +196,7 @@ def fairest_of_cheapest(
     return closest if closest.found else fair, bound
 
 
-@kernel
+@kernel(inline="always")
 def choose_walk(
     round: Round, subsets: Subsets, lattice: Lattice, tolerance: float, fairest: bool, effort: Effort
 ) -> Choice:
