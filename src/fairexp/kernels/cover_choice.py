@@ -24,8 +24,9 @@ def seek(
 ) -> tuple[Found, bool]:
     """The best cover, no dearer than what is `known`, or else that; and whether the search was finished."""
     budget = np.int64(known.cost if known.found and rule != LEAST_GAP else NO_LIMIT)
-    best = cover(round, subsets, limit, budget, rule, resolution, LOOKS * max_nodes)
-    finished, nodes = best.nodes <= LOOKS * max_nodes, -(-best.nodes // LOOKS)
+    max_looks = int(LOOKS * max_nodes)
+    best = cover(round, subsets, limit, budget, rule, resolution, max_looks)
+    finished, nodes = best.nodes <= max_looks, int(np.ceil(best.nodes / LOOKS))
     if not best.found and known.found:
         best = known
     return Found(best.found, best.template, best.cost, best.gap, nodes), finished

@@ -28,8 +28,8 @@ FEW = 4
 TABLE, BRANCH = 4, 2
 """Effort of making that table, and of trying a subset before the last two groups, in looks at one of theirs."""
 
-LOOKS = 3
-"""Looks that take about the time of one step of a walk."""
+LOOKS = 2.25
+"""Looks that count as one step of a walk, which takes the time of two to three."""
 
 
 class Subsets(NamedTuple):

@@ -111,12 +111,12 @@ def guess(round: Round, subsets: Subsets, ground: Ground, known: Found, max_node
     if ground.tolls.bound >= IMPOSSIBLE:
         return best
     if subsets.masks.shape[0] > 0:
-        even, looks = np.zeros(round.w.shape[0]), LOOKS * max_nodes
+        even, looks = np.zeros(round.w.shape[0]), int(LOOKS * max_nodes)
         now = fill_both(round, subsets, ground.tolls.guide, even, ground.limit, looks)
-        best = cheaper(best, Found(now.found, now.template, now.cost, now.gap, now.nodes // LOOKS))
+        best = cheaper(best, Found(now.found, now.template, now.cost, now.gap, int(now.nodes / LOOKS)))
         if not best.found:
             now = fill_somehow(round, subsets, ground.limit, looks)
-            best = cheaper(best, Found(now.found, now.template, now.cost, now.gap, now.nodes // LOOKS))
+            best = cheaper(best, Found(now.found, now.template, now.cost, now.gap, int(now.nodes / LOOKS)))
     budget = np.int64(best.cost if best.found else NO_LIMIT)
     return cheaper(best, walk(round, no_tables(), ground.tolls.guide, ground.limit, budget, 0.0, max_nodes))
 
