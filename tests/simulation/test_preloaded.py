@@ -43,4 +43,4 @@ def test_a_rehearsal_loads_every_compiled_function_that_a_run_calls(ranker: str)
 
 @pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco", "random"])
 def test_rankers_can_be_rehearsed_by_name_alone(ranker: str) -> None:
-    rehearse(ranker)
+    assert rehearse(ranker).rounds == 20

@@ -113,10 +113,7 @@ def best_template(
     curve, account, owed = _as_curve(exposure), np.asarray(spent, dtype=np.float64), as_shares(shares)
     documents = _as_order(order)
     belongs = as_groups(groups, n=len(documents))
-    relation = np.asarray(certain_order)
-    if relation.shape != (len(documents),) * 2 or relation.dtype != np.bool_:
-        given = f"{relation.dtype} of shape {relation.shape}"
-        raise ArgumentError("certain_order", given, f"booleans of shape ({len(documents)}, {len(documents)})")
+    relation = _as_relation(certain_order, len(documents))
     if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
         raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
     if belongs.max() >= len(owed):
@@ -127,7 +124,7 @@ def best_template(
     return find_template(
         documents,
         belongs,
-        (np.ascontiguousarray(relation), np.arange(len(documents))),
+        (relation, np.arange(len(documents))),
         exposure=curve[: len(documents)],
         spent=account,
         shares=owed,
@@ -273,6 +270,13 @@ def _as_curve(exposure: ArrayLike) -> Floats:
     if not all(0.0 <= number < inf for number in curve.tolist()):
         raise ArgumentError("exposure", repr(exposure), "finite numbers of at least 0")
     return np.ascontiguousarray(curve, dtype=np.float64)
+
+
+def _as_relation(certain_order: ArrayLike, n: int) -> Bools:
+    given = np.asarray(certain_order)
+    if given.shape != (n, n) or given.dtype != np.bool_:
+        raise ArgumentError("certain_order", f"{given.dtype} of shape {given.shape}", f"booleans of shape ({n}, {n})")
+    return np.ascontiguousarray(given)
 
 
 def _as_order(order: ArrayLike) -> Ints:

@@ -138,14 +138,25 @@ def sort_choices(
 
 
 @kernel
+def price_of_pop(cost: Ints, gone: Ints, g: int) -> int:
+    """What popping group g costs once so many of each (G,) are gone."""
+    price = 0
+    for h in range(gone.shape[0]):
+        price += cost[g, gone[g], h, gone[h]]
+    return price
+
+
+@kernel
+def add_gain(P: Floats, spent: Floats, gain: Floats, p: int, g: int, E: Floats) -> None:
+    """Let group g gain position p: `gain[p + 1]` and exposure E (G,) from `gain[p]`."""
+    for h in range(E.shape[0]):
+        gain[p + 1, h] = gain[p, h] + (P[p] if h == g else 0.0)
+        E[h] = spent[h] + gain[p + 1, h]
+
+
+@kernel
 def walk(
-    round: Round,
-    tables: Tables,
-    guide: Floats,
-    limit: float,
-    budget: int | np.int64,
-    resolution: float,
-    max_nodes: int,
+    round: Round, tables: Tables, guide: Floats, limit: float, budget: int | np.int64, resolution: float, max_nodes: int
 ) -> Found:
     """The best template whose gap is at most `limit` and whose cost is at most `budget`.
 
@@ -157,19 +168,16 @@ def walk(
     """
     # Taken apart because small functions are given what they need: the whole is costly to hand over at every step.
     P, spent, w, size, place, cost = round.P, round.spent, round.w, round.size, round.place, round.cost
-    n_groups, k, child = w.shape[0], P.shape[0], round.child
-    for_gap, tabled, goal = resolution > 0.0, tables.pair.shape[0] > 0, limit
-    follows_states = tabled or guide.shape[0] > 0
+    n_groups, k, follows_states = w.shape[0], P.shape[0], tables.pair.shape[0] > 0 or guide.shape[0] > 0
+    for_gap, goal = resolution > 0.0, limit
     lower, upper = corridor(goal, spent, w, P)
-    gain, choices = np.zeros((k + 1, n_groups)), np.zeros((k + 1, n_groups), dtype=np.int64)
-    total, state = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
-    n_choices, tried = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
-    gone, E = np.zeros(n_groups, dtype=np.int64), spent.copy()
-    path, best = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    gain, E, gone = np.zeros((k + 1, n_groups)), spent.copy(), np.zeros(n_groups, dtype=np.int64)
+    choices, best = np.zeros((k + 1, n_groups), dtype=np.int64), np.zeros(k, dtype=np.int64)
+    total, state, n_choices, tried, path = np.zeros((5, k + 1), dtype=np.int64)
     best_cost, best_gap, gap_cost, found = budget + 1, limit, budget, False
     p, nodes = 0, 0
     n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, guide, state[p], choices, p)
-    while p >= 0:
+    while p >= 0 and nodes <= max_nodes and goal >= 0.0:
         if tried[p] == n_choices[p]:
             p -= 1
             if p >= 0:
@@ -178,43 +186,29 @@ def walk(
         g = choices[p, tried[p]]
         tried[p] += 1
         nodes += 1
-        if nodes > max_nodes:
-            break
-        price = total[p]
-        for other in range(n_groups):
-            price += cost[g, gone[g], other, gone[other]]
-        if price >= best_cost:
+        price = total[p] + price_of_pop(cost, gone, g)
+        if nodes > max_nodes or price >= best_cost:
             continue
         path[p] = g
-        for other in range(n_groups):
-            gain[p + 1, other] = gain[p, other] + (P[p] if other == g else 0.0)
-            E[other] = spent[other] + gain[p + 1, other]
+        add_gain(P, spent, gain, p, g, E)
         if p + 1 == k:
             gap = largest_gap(E, w)
-            if gap > best_gap + SLACK or (for_gap and found and gap >= best_gap):
-                continue
-            found = True
-            best[:] = path
-            if not for_gap:
-                best_cost = price
-                continue
-            best_gap, gap_cost, goal = gap, price, gap - resolution
-            if goal <= 0.0:
-                break
-            lower, upper = corridor(goal, spent, w, P)
+            if gap <= best_gap + SLACK and not (for_gap and found and gap >= best_gap):
+                found, best[:] = True, path[:k]
+                if for_gap:
+                    best_gap, gap_cost, goal = gap, price, gap - resolution
+                    lower, upper = corridor(goal, spent, w, P)
+                else:
+                    best_cost = price
             continue
         gone[g] += 1
-        alive = can_end_inside(E, gone, size, p + 1, round.reach, round.reach_width, lower, upper)
-        if alive and follows_states:
-            state[p + 1] = child[state[p], g]
-            if tabled:
-                s, allowance = state[p + 1], best_cost - 1 - price
-                alive = can_end_cheaply(tables, E, w, s, p + 1, goal + SLACK, lower, upper, allowance)
-        if not alive:
+        state[p + 1] = round.child[state[p], g] if follows_states else 0
+        if not can_end_inside(E, gone, size, p + 1, round.reach, round.reach_width, lower, upper) or not (
+            can_end_cheaply(tables, E, w, state[p + 1], p + 1, goal + SLACK, lower, upper, best_cost - 1 - price)
+        ):
             gone[g] -= 1
             continue
-        total[p + 1] = price
         p += 1
-        tried[p] = 0
+        total[p], tried[p] = price, 0
         n_choices[p] = sort_choices(gone, size, place, E, w, for_gap, guide, state[p], choices, p)
     return Found(found, best, int(gap_cost if for_gap else best_cost), best_gap, nodes)

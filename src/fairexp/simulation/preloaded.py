@@ -18,12 +18,13 @@ from fairexp.data import Dataset
 from fairexp.metrics import misordered_pairs
 from fairexp.registry import ranker_names
 from fairexp.simulation.processes import REHEARSED
+from fairexp.simulation.run import Result
 from fairexp.simulation.settings import DataSettings, Settings, run
 
 LOOK_SECONDS = 0.2
 
 
-def rehearse(ranker: str) -> None:
+def rehearse(ranker: str) -> Result:
     """Play a few rounds, so that compiled functions are loaded (the first time ever: compiled) once for all workers."""
     rng = np.random.default_rng(0)
     features = rng.random((48, 3), dtype=np.float32)
@@ -32,7 +33,8 @@ def rehearse(ranker: str) -> None:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)  # as shared data is: numba compiles for either kind of array
     data = Dataset(features, *columns)
-    run(Settings(ranker=ranker, data=DataSettings(), rounds=20, n_points=2, user="perfect"), data=(data, data, None))
+    settings = Settings(ranker=ranker, data=DataSettings(), rounds=20, n_points=2, user="perfect")
+    return run(settings, data=(data, data, None))
 
 
 def _get_ready() -> None:
