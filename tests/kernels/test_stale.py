@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fairexp import kernels
 from fairexp.kernels import STAMP, forget_stale
 
 
@@ -53,3 +54,14 @@ def test_a_folder_that_cannot_be_made_is_no_error(folders):
     sources, _ = folders
     (sources / "blocked").write_text("a file, not a folder")
     assert not forget_stale(sources, sources / "blocked" / "__pycache__")
+
+
+def test_whether_the_search_was_compiled_before_is_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "_folder", lambda: tmp_path)
+    assert not kernels.is_compiled()
+    (tmp_path / "letor.parse-1.py311.nbi").write_bytes(b"x")
+    assert not kernels.is_compiled()
+    (tmp_path / "templates.solve-1.py311.nbi").write_bytes(b"x")
+    assert kernels.is_compiled()
+    monkeypatch.setattr(kernels, "_folder", lambda: None)
+    assert not kernels.is_compiled()

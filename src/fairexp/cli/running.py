@@ -24,8 +24,11 @@ def carry_out(
     runs: Sequence[Settings], *, folder: Path | None, jobs: int | None, console: Console
 ) -> list[Result | None]:
     """The results of `runs`, None for those that an interrupt kept from starting; notes go to `console`."""
+    from fairexp.kernels import is_compiled
     from fairexp.simulation.batch import get_ready, run_many
 
+    if not is_compiled():
+        console.print("Compiling, the first time only: one to two minutes ...", style="dim")
     with _told_already():
         get_ready(runs, jobs=jobs)
         for note in try_out(runs):

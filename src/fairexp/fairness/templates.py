@@ -153,6 +153,9 @@ def find_template(
     """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
     length, n_groups = len(exposure), len(shares)
     curve = exposure.tobytes()
+    # Kernels are compiled for arrays that may be written and again for those that may not, such as shared data.
+    groups = groups.view()
+    groups.flags.writeable = False
     reach, width = _reach(curve)
     first_nodes = PLAIN_NODES
     if not fairest:

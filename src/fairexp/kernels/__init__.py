@@ -39,6 +39,17 @@ def _anchor() -> int:
     return 0
 
 
-# Without a compiler (NUMBA_DISABLE_JIT) or a folder that can be written there is nothing to forget.
-if hasattr(_anchor, "stats") and _anchor.stats.cache_path is not None:
-    forget_stale(Path(__file__).parent, Path(_anchor.stats.cache_path))
+def _folder() -> Path | None:
+    """Where compiled code is kept; None without a compiler (NUMBA_DISABLE_JIT) or a folder that can be written."""
+    kept = _anchor.stats.cache_path if hasattr(_anchor, "stats") else None
+    return None if kept is None else Path(kept)
+
+
+def is_compiled() -> bool:
+    """Whether the search for templates, which takes longest, was compiled before and kept."""
+    folder = _folder()
+    return folder is not None and any(folder.glob("templates.*.nbi"))
+
+
+if (_kept := _folder()) is not None:
+    forget_stale(Path(__file__).parent, _kept)
