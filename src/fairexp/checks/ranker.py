@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fairexp.checks.changes import check_take_over
 from fairexp.checks.learning import check_awkward, check_feedback, check_memory, check_replay, check_restore
 from fairexp.checks.refusals import check_foreign, check_refusals
 from fairexp.checks.showing import check_inputs, check_lists, check_scores, check_seeds, check_shorter
@@ -22,6 +23,7 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     check_foreign,
     check_replay,
     check_shorter,
+    check_take_over,
 )
 
 

@@ -14,6 +14,7 @@ from fairexp.fairness.ridge import OnlineRidge
 from fairexp.kernels.linear import bounded_scores, linear_scores, top_documents
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
+from fairexp.rankers.matching import NEW, Matching
 from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import Bools, Floats, Ints, Query, Ranking, State
 from fairexp.validation import check_count, check_number
@@ -43,6 +44,8 @@ class FairCo(Ranker):
 
     Morik, Singh, Hong and Joachims, "Controlling fairness and bias in dynamic learning-to-rank", SIGIR 2020.
     """
+
+    rescaling = "factor"
 
     def __init__(
         self,
@@ -106,7 +109,8 @@ class FairCo(Ranker):
             self._seen_features = self._seen_features + np.asarray(ranking.memory["seen_features"], dtype=np.float64)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        propensity = np.maximum(self.exposure[: len(ranking)], self.clip)
+        shown = self.exposure[: len(ranking)] if ranking.exposure is None else ranking.exposure
+        propensity = np.maximum(shown, self.clip)
         self._relevance.add(shortened(ranking.features), clicks / propensity)
 
     def _score(self, features: Floats) -> Floats:
@@ -125,6 +129,16 @@ class FairCo(Ranker):
             remedy = "Give the ranker a merit for every group, or n_groups where merit is estimated."
             raise ArgumentError("query.groups", f"group {query.groups.max()}", expected, remedy)
         return query.groups
+
+    def _take_over(self, before: FairCo, matching: Matching) -> None:
+        """A group that is new starts with the others' mean exposure."""
+        self._relevance.take_over(before._relevance, matching)
+        self._seen = matching.by_group(before._seen)
+        self._seen_features = matching.rows(matching.by_group(before._seen_features))
+        self.spent = matching.by_group(before.spent)
+        known = matching.groups != NEW
+        if known.any():
+            self.spent[~known] = self.spent[known].mean()
 
     def _state(self) -> State:
         own: State = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import exposure_curve, reachable_gap
-from fairexp.fairness.ledger import Ledger, shares_from
+from fairexp.fairness.ledger import Ledger, shares_from, taken_over
 from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_count
 
@@ -65,6 +67,7 @@ class FairExp(Ranker):
         self.ledger = Ledger(shares_from(beta, shares))
         self.keeps_history = host.keeps_history
         self.scores_unseen = host.scores_unseen
+        self.rescaling = host.rescaling
         self.exposure = exposure_curve(exposure, self.length)
         self.ties = check_choice("ties", ties, TIES)
         self.scope = check_choice("scope", scope, SCOPES)
@@ -129,6 +132,15 @@ class FairExp(Ranker):
 
     def _score(self, features: Floats) -> Floats:
         return self.host._score(features)
+
+    def _take_over(self, before: FairExp, matching: Matching) -> None:
+        self.host.take_over(before.host, matching)
+        self.ledger.exposure = taken_over(before.ledger.exposure, matching.groups, self.ledger.shares)
+
+    def _translated_memory(
+        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+    ) -> Mapping[str, NDArray[np.generic]]:
+        return self.host._translated_memory(memory, matching)
 
     def _state(self) -> State:
         own: State = {"exposure": self.ledger.exposure.copy()}

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.kernels.gaps import largest_gap
+from fairexp.rankers.matching import NEW
 from fairexp.validation import as_shares, check_number
 
 
@@ -54,6 +55,23 @@ class Ledger:
     def replace(self, groups: Ints, *, projected: Floats, measured: Floats) -> None:
         """Put what was measured in the place of what was projected when the ranking was shown."""
         self.exposure = self.exposure + (self.amounts(groups, measured) - self.amounts(groups, projected))
+
+
+def taken_over(before: Floats, groups: Ints, shares: Floats) -> Floats:
+    """The exposure (G,) of groups that were number `groups` (G,) in `before`.
+
+    Those that stay keep their account. A group that is new starts where its share says that it should stand: at the
+    others' exposure per share, taken together.
+
+    >>> taken_over(np.array([6.0, 3.0, 9.0]), np.array([0, 1, NEW]), np.array([2.0, 1.0, 2.0]))
+    array([6., 3., 6.])
+    """
+    known = groups != NEW
+    after: Floats = np.zeros(len(groups))
+    after[known] = before[groups[known]]
+    if known.any():
+        after[~known] = shares[~known] * (after[known].sum() / shares[known].sum())
+    return after
 
 
 def signed_gaps(exposure: Floats, shares: Floats) -> float | Floats:

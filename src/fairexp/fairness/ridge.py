@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairexp.rankers.matching import Matching
 from fairexp.types import Floats, State
 
 REFRESH_EVERY = 500
@@ -43,6 +44,14 @@ class OnlineRidge:
         else:
             gram.flat[:: len(gram) + 1] += 1.0
             self._inverse -= spread.T @ np.linalg.solve(gram, spread)
+        self.weights = self._inverse @ self._moment
+
+    def take_over(self, before: OnlineRidge, matching: Matching) -> None:
+        """Go on from rows of other features: those that are gone leave, those that are new were 0."""
+        self._matrix = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
+        self._matrix.flat[:: len(self._matrix) + 1] += self._regularization
+        self._moment = matching.moment(before._moment)
+        self._refresh()
         self.weights = self._inverse @ self._moment
 
     def state(self) -> State:

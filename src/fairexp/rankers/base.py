@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
+from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Bools, Floats, Ints, Query, Ranking, State
 from fairexp.validation import as_clicks, as_features, check_count
 
@@ -28,6 +31,10 @@ class Ranker(ABC):
 
     keeps_history: bool = False
     """Whether memory grows with the number of rounds."""
+
+    rescaling: Literal["affine", "factor", "none"] = "affine"
+    """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
+    model depends on where 0 is), or nothing (where weights are given in the features' own units)."""
 
     def __init__(self, n_features: int, *, length: int = 10, seed: Seed = None) -> None:
         self.n_features = check_count("n_features", n_features)
@@ -91,6 +98,33 @@ class Ranker(ABC):
         self._stream.key = np.asarray(own["stream"], dtype=np.uint64)
         return self
 
+    def take_over(self, before: Ranker, matching: Matching) -> Self:
+        """Go on from what `before` learned, a ranker of the same class whose features, groups or parameters differ.
+
+        A feature that is new starts as if it had been 0 until now; one that is gone leaves nothing. Rankings that
+        `before` has shown can be learned from after `translated`. What cannot be taken over is a `StateError`, and
+        then nothing changes.
+        """
+        if type(before) is not type(self):
+            raise StateError(
+                f"ranker: a {type(self).__name__} cannot go on from what a {type(before).__name__} has learned"
+            )
+        self._take_over(before, matching)
+        self._identity, self.n_ranked = before._identity, before.n_ranked
+        self._stream.key = before._stream.key
+        return self
+
+    def translated(self, ranking: Ranking, matching: Matching) -> Ranking:
+        """A ranking from before `take_over`, as if it had been shown with the present features and groups."""
+        if matching.is_identity:
+            return ranking
+        return replace(
+            ranking,
+            features=matching.rows(ranking.features),
+            groups=None if ranking.groups is None else matching.group_numbers(ranking.groups),
+            memory=self._translated_memory(ranking.memory, matching),
+        )
+
     @abstractmethod
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         """Return `self._show(query, order, ...)` with at most `self.length` documents, and change nothing.
@@ -115,6 +149,18 @@ class Ranker(ABC):
 
     def _restore(self, arrays: State) -> None:
         """Take over the arrays of `_state`; their names and shapes have been checked."""
+
+    def _take_over(self, before: Self, matching: Matching) -> None:
+        """Take over what `before` learned, or raise a `StateError` and change nothing."""
+        if not matching.is_identity:
+            raise StateError(f"ranker: a {type(self).__name__} cannot go on with other features or groups")
+        self._restore(self._checked_state(before.state()))
+
+    def _translated_memory(
+        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+    ) -> Mapping[str, NDArray[np.generic]]:
+        """A ranking's memory, where it speaks of features."""
+        return memory
 
     def _show(self, query: Query, shown: Ints, scores: Floats, **extra: Any) -> Ranking:
         """The `Ranking` that shows documents `shown` of `query`, given the `scores` (n,) of all candidates."""

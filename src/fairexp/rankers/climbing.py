@@ -7,6 +7,7 @@ import numpy as np
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
+from fairexp.rankers.matching import Matching
 from fairexp.types import Floats, State
 from fairexp.validation import check_number
 
@@ -25,6 +26,10 @@ class Climber(Ranker):
         """Go one step along `direction` (d,)."""
         self.weights = self.weights + self._rate * direction
         self._rate *= self.decay
+
+    def _take_over(self, before: Climber, matching: Matching) -> None:
+        self.weights = matching.weights(before.weights)
+        self._rate = self.learning_rate * (before._rate / before.learning_rate)
 
     def _state(self) -> State:
         return {"weights": self.weights.copy(), "rate": np.array(self._rate)}

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, State
 from fairexp.kernels.cholesky import solve_lower
+from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 64
 """Additions between fresh inversions; rounding in the inverse cannot build up beyond that many."""
@@ -56,6 +57,18 @@ class Confidence:
         solve_lower(factor, projected)
         self.inverse -= projected.T @ projected
         self.log_det_ratio += 2.0 * float(np.log(np.diag(factor)).sum())
+
+    def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
+        """Go on from what was seen before; nothing has been seen of a feature that is new."""
+        self._matrix = matching.square(before.seen)
+        self._matrix.flat[:: len(self._matrix) + 1] += self.regularization
+        self._waiting = []
+        self._refresh()
+
+    @property
+    def seen(self) -> Floats:
+        """M (d, d) without the regularization."""
+        return self.matrix - self.regularization * np.eye(len(self._matrix))
 
     def weigh(self, features: Floats) -> Floats:
         """`features` (n, d) times the inverse."""
@@ -117,6 +130,15 @@ class DiagonalConfidence:
     def add(self, rows: Floats) -> None:
         """Count the preference rows (m, d)."""
         self.diagonal = self.diagonal + np.einsum("ij,ij->j", rows, rows)
+
+    def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
+        """Go on from what was seen before; nothing has been seen of a feature that is new."""
+        self.diagonal = self.regularization + np.diag(matching.square(before.seen))
+
+    @property
+    def seen(self) -> Floats:
+        """M (d, d) without the regularization."""
+        return np.diag(self.diagonal - self.regularization)
 
     def weigh(self, features: Floats) -> Floats:
         """`features` (n, d) over the diagonal."""

@@ -12,12 +12,15 @@ from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.kernels.linear import linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
+from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Bools, Floats, Query, Ranking, State
 from fairexp.validation import as_features
 
 
 class KnownScores(Explorer):
     """An explorer that is certain of its scores: what scores higher belongs above, and equals are drawn at random."""
+
+    rescaling = "none"
 
     @abstractmethod
     def _scores_of(self, query: Query) -> Floats:
@@ -37,6 +40,9 @@ class KnownScores(Explorer):
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         """Nothing is left to learn."""
+
+    def _take_over(self, before: KnownScores, matching: Matching) -> None:
+        """Nothing was learned."""
 
 
 class RandomRanker(KnownScores):

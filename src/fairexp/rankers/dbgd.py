@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairexp.kernels.interleaving import draft_duel
 from fairexp.kernels.linear import duel_scores, linear_scores, scale_to_unit
 from fairexp.randomness import Seed
 from fairexp.rankers.climbing import Climber
 from fairexp.rankers.interleaving import probabilistic, probabilistic_preference, team_draft_preference
+from fairexp.rankers.matching import Matching
 from fairexp.types import Bools, Floats, Query, Ranking
 from fairexp.validation import check_choice, check_number
 
@@ -71,6 +74,11 @@ class DBGD(Climber):
         credit = np.asarray(ranking.memory["credit"], dtype=np.float64)
         if prefer(credit, clicks) > 0.0:
             self._move(np.asarray(ranking.memory["direction"], dtype=np.float64))
+
+    def _translated_memory(
+        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+    ) -> Mapping[str, NDArray[np.generic]]:
+        return {**memory, "direction": matching.weights(np.asarray(memory["direction"], dtype=np.float64))}
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = linear_scores(features, self.weights)

@@ -19,6 +19,7 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.kernels.cholesky import solve_factored
 from fairexp.kernels.logistic import loss_and_pull, slopes
+from fairexp.rankers.matching import Matching
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
@@ -72,6 +73,25 @@ class PairwiseLogistic:
     def _quadratic(self, theta: Floats, bent: Floats) -> float:
         """The folded rows' part of the objective, where `bent` (d,) is the folded curvature times theta."""
         return float(theta @ (0.5 * bent - self._offset))
+
+    def take_over(self, before: PairwiseLogistic, matching: Matching) -> None:
+        """Go on from a model of other features, another window or another regularization, at the same scores.
+
+        Rows lose the features that are gone and are 0 in those that are new, and so does the quadratic of older ones.
+        theta stays as it is; the next update brings it to the least of the objective that is left.
+        """
+        n_features = len(self.theta)
+        seen = before._curvature - before.regularization * np.eye(len(before.theta))
+        self._curvature = self.regularization * np.eye(n_features) + matching.square(seen)
+        self._offset = matching.moment(before._offset)
+        self.theta = matching.weights(before.theta)
+        self._n_rows = before._n_rows
+        size = max(self.window or 256, self._n_rows)
+        self._rows, self._margins = np.zeros((size, n_features)), np.zeros(size)
+        self._rows[: self._n_rows] = matching.rows(before._rows[: self._n_rows])
+        self._fold(max(self._n_rows - self.window, 0) if self.window else 0)
+        if self.window:
+            self._rows, self._margins = self._rows[: self.window].copy(), self._margins[: self.window].copy()
 
     def _insert(self, rows: Floats) -> None:
         needed = self._n_rows + len(rows)

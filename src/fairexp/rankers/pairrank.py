@@ -14,6 +14,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
+from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, preference_rows
 from fairexp.types import Query, Ranking, SortedBelief
 from fairexp.validation import check_choice, check_count, check_number
@@ -143,6 +144,10 @@ class PairRank(Explorer):
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(features @ self.model.theta)
+
+    def _take_over(self, before: PairRank, matching: Matching) -> None:
+        self.model.take_over(before.model, matching)
+        self.confidence.take_over(before.confidence, matching)
 
     def _state(self) -> State:
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
