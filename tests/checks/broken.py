@@ -339,3 +339,14 @@ class RestoresAnything(Sound):
 class TakesForeign(Sound):
     def _check_ours(self, ranking):
         pass
+
+
+class MixesUpFeatures(Sound):
+    def _take_over(self, before, matching):
+        self.weights = before.weights.copy()
+
+
+class StartsCountingAnew(Sound):
+    def take_over(self, before, matching):
+        self.weights = matching.weights(before.weights)
+        return self

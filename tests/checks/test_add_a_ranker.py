@@ -22,6 +22,8 @@ def test_the_code_of_the_guide_runs():
 
 def test_the_guide_names_every_hook():
     text = GUIDE.read_text(encoding="utf-8")
-    hooks = [name for name in ("_rank", "_update", "_score", "_state", "_restore") if name in vars(Ranker)]
-    assert len(hooks) == 5
+    hooks = [
+        name for name in ("_rank", "_update", "_score", "_state", "_restore", "_take_over") if name in vars(Ranker)
+    ]
+    assert len(hooks) == 6
     assert all(f"`{hook}(" in text for hook in hooks)

@@ -22,6 +22,7 @@ REFUSALS = "bad input is refused"
 FOREIGN = "foreign rankings are refused"
 
 SHORTER = "a shorter list on request"
+TAKE_OVER = "what was learned is taken over by feature"
 
 BROKEN = [
     (rankers.ShowsTooMany, LISTS, "expected (10,)"),
@@ -63,6 +64,8 @@ BROKEN = [
     (rankers.RaisesOthers, REFUSALS, "raised TypeError"),
     (rankers.RestoresAnything, REFUSALS, "restore() of an empty state was accepted"),
     (rankers.TakesForeign, FOREIGN, "another ranker's ranking was accepted"),
+    (rankers.MixesUpFeatures, TAKE_OVER, "see _take_over()"),
+    (rankers.StartsCountingAnew, TAKE_OVER, "it has shown 0 rankings"),
 ]
 
 

@@ -131,14 +131,17 @@ class FairCo(Ranker):
         return query.groups
 
     def _take_over(self, before: FairCo, matching: Matching) -> None:
-        """A group that is new starts with the others' mean exposure."""
         self._relevance.take_over(before._relevance, matching)
         self._seen = matching.by_group(before._seen)
         self._seen_features = matching.rows(matching.by_group(before._seen_features))
-        self.spent = matching.by_group(before.spent)
-        known = matching.groups != NEW
-        if known.any():
-            self.spent[~known] = self.spent[known].mean()
+
+    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+        """A group that is new starts with the others' mean exposure."""
+        if isinstance(before, FairCo):
+            self.spent = matching.by_group(before.spent)
+            known = matching.groups != NEW
+            if known.any():
+                self.spent[~known] = self.spent[known].mean()
 
     def _state(self) -> State:
         own: State = {

@@ -133,9 +133,13 @@ class FairExp(Ranker):
     def _score(self, features: Floats) -> Floats:
         return self.host._score(features)
 
-    def _take_over(self, before: FairExp, matching: Matching) -> None:
-        self.host.take_over(before.host, matching)
-        self.ledger.exposure = taken_over(before.ledger.exposure, matching.groups, self.ledger.shares)
+    @property
+    def learner(self) -> Ranker:
+        return self.host
+
+    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+        if isinstance(before, FairExp):
+            self.ledger.exposure = taken_over(before.ledger.exposure, matching.groups, self.ledger.shares)
 
     def _translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching

@@ -98,21 +98,35 @@ class Ranker(ABC):
         self._stream.key = np.asarray(own["stream"], dtype=np.uint64)
         return self
 
-    def take_over(self, before: Ranker, matching: Matching) -> Self:
-        """Go on from what `before` learned, a ranker of the same class whose features, groups or parameters differ.
+    @property
+    def learner(self) -> Ranker:
+        """What learns: the ranker itself, or the host inside it."""
+        return self
+
+    def take_over(self, before: Ranker, matching: Matching, *, model: bool = True, account: bool = True) -> Self:
+        """Go on from `before`, whose features, groups or parameters may differ: its model, and its account of exposure.
 
         A feature that is new starts as if it had been 0 until now; one that is gone leaves nothing. Rankings that
-        `before` has shown can be learned from after `translated`. What cannot be taken over is a `StateError`, and
-        then nothing changes.
+        `before` has shown can be learned from after `translated`. A model of another class cannot be taken over: that
+        is a `StateError`, and then nothing changes.
         """
-        if type(before) is not type(self):
-            raise StateError(
-                f"ranker: a {type(self).__name__} cannot go on from what a {type(before).__name__} has learned"
-            )
-        self._take_over(before, matching)
+        own, other = self.learner, before.learner
+        if model:
+            if type(own) is not type(other):
+                raise StateError(
+                    f"ranker: a {type(own).__name__} cannot go on from what a {type(other).__name__} has learned"
+                )
+            own._take_over(other, matching)
+            own.count_on(other)
+        if account:
+            self._take_over_account(before, matching)
+        self.count_on(before)
+        return self
+
+    def count_on(self, before: Ranker) -> None:
+        """Be the one that has shown what `before` has shown, and go on with its random numbers."""
         self._identity, self.n_ranked = before._identity, before.n_ranked
         self._stream.key = before._stream.key
-        return self
 
     def translated(self, ranking: Ranking, matching: Matching) -> Ranking:
         """A ranking from before `take_over`, as if it had been shown with the present features and groups."""
@@ -150,11 +164,14 @@ class Ranker(ABC):
     def _restore(self, arrays: State) -> None:
         """Take over the arrays of `_state`; their names and shapes have been checked."""
 
-    def _take_over(self, before: Self, matching: Matching) -> None:
-        """Take over what `before` learned, or raise a `StateError` and change nothing."""
+    def _take_over(self, before: Any, matching: Matching) -> None:
+        """Take over what `before`, of the same class, learned; or raise a `StateError` and change nothing."""
         if not matching.is_identity:
             raise StateError(f"ranker: a {type(self).__name__} cannot go on with other features or groups")
         self._restore(self._checked_state(before.state()))
+
+    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+        """Take over the account of exposure by group, where both keep one."""
 
     def _translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
