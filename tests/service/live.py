@@ -31,6 +31,10 @@ class Live:
         """Return when the service says that it is ready."""
         _wait(lambda: self.client.get("/readyz").status_code == 200, "the service did not become ready", seconds)
 
+    def wait_for(self, done: Any, seconds: float = 60.0) -> None:
+        """Return when `done` says so."""
+        _wait(done, "what was waited for did not happen", seconds)
+
     def stop(self) -> None:
         """Shut down as a signal would, and wait for it; once is enough."""
         self.client.close()

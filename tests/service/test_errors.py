@@ -99,7 +99,7 @@ def test_nan_as_bare_json_is_refused(client: httpx.Client) -> None:
     ("method", "path", "status", "code"),
     [
         ("GET", "/nowhere", 404, "not_found"),
-        ("DELETE", "/v1/policies/shop", 405, "method_not_allowed"),
+        ("PATCH", "/v1/policies/shop", 405, "method_not_allowed"),
         ("POST", "/v1/policies/none/rank", 404, "unknown_policy"),
         ("GET", "/v1/policies/none", 404, "unknown_policy"),
         ("GET", "/v1/policies/shop/rankings/none", 404, "unknown_ranking"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
+from fairexp.service.changes import Order
 from fairexp.service.engine import Engine
 from fairexp.service.events import GivenEvent
 from fairexp.service.policy import FeedbackSpec, RetentionSpec
@@ -122,7 +123,8 @@ def test_feedback_for_a_replaced_model_is_noted_only(started: Start, sqlite_addr
     engine = started(sqlite_address)
     engine.put_policy("shop", SPEC)
     ranking_id = rank(engine).id
-    assert engine.put_policy("shop", SPEC.model_copy(update={"ranker": "pdgd"})).kept == "nothing"
+    changed = engine.put_policy("shop", SPEC.model_copy(update={"ranker": "pdgd"}), Order(discard=True))
+    assert "feedback that is still to come" in changed.effects.lost[0]
     assert engine.learn(ranking_id, [GivenEvent(position=1)]).status == "model_replaced"
 
 

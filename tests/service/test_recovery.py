@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
+from fairexp.service.changes import Order
 from fairexp.service.engine import Engine
 from fairexp.service.events import GivenEvent
-from fairexp.service.policy import PolicySpec
+from fairexp.service.policy import Feature, PolicySpec
 from fairexp.service.recovery import load_policy
 from tests.service.tampering import seal_anew, tampering
 from tests.service.worlds import SPEC, play, rank
@@ -68,22 +69,35 @@ def _same_stream(engine: Engine, other: Engine) -> None:
     assert np.array_equal(*keys)
 
 
+CHANGES = (
+    {"tolerance": 0.2},
+    {"groups": {"a": 1.0, "small": 1.0, "large": 2.0}},
+    {"features": ["price", "new", "relevance"]},
+    {"features": ["new", "price", Feature(name="relevance", scale=10.0)], "length": 3},
+    {"parameters": {"regularization": 3.0, "width": "diagonal"}, "scaling": "none"},
+    {"ranker": "pdgd", "parameters": {}},
+)
+
+
 def test_versions_are_replayed_too(started: Start, address: str) -> None:
+    """Whatever changes between them, late feedback for earlier versions included."""
     engine = started(address, settings={"snapshot_every": 10_000})
     engine.put_policy("shop", SPEC)
-    play(engine, 10)
-    kept = [engine.put_policy("shop", SPEC.model_copy(update={"tolerance": 0.2})).kept]
-    play(engine, 10, start=10)
-    kept += [engine.put_policy("shop", SPEC.model_copy(update={"groups": {"a": 1.0, "b": 1.0, "c": 2.0}})).kept]
-    play(engine, 10, start=20)
-    kept += [engine.put_policy("shop", SPEC.model_copy(update={"features": ["x", "y", "z"]})).kept]
-    play(engine, 10, start=30)
-    assert kept == ["everything", "model", "nothing"]
-    state = engine.desk("shop").runtime.state()
+    early = play(engine, 10)
+    spec = SPEC
+    for number, change in enumerate(CHANGES, start=1):
+        spec = spec.model_copy(update=change)
+        engine.put_policy("shop", spec, Order(discard=True))
+        play(engine, 10, start=10 * number)
+        engine.learn(early[number], [GivenEvent(id=f"late {number}", position=1)]).kept.result(10)
+    engine.changes.rollback("shop", 3, Order())
+    play(engine, 10, start=100)
+    meta, arrays = engine.desk("shop").runtime.state()
     engine.writer.submit([]).result(10)
     loaded = load_policy(engine.store, engine.desk("shop").row, use_snapshots=False)
-    assert first_difference(loaded.runtime.state()[1], state[1]) is None
-    assert [version.kept for version in loaded.versions] == ["nothing", *kept]
+    assert loaded.runtime.state()[0] == meta
+    assert first_difference(loaded.runtime.state()[1], arrays) is None
+    assert [version.version for version in loaded.versions] == list(range(1, len(CHANGES) + 3))
 
 
 def test_a_corrupt_snapshot_is_passed_over(started: Start, sqlite_address: str) -> None:

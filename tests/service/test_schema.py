@@ -32,6 +32,10 @@ CASES = {
     "GET /v1/policies/{policy}/rankings": 160,
     "GET /v1/policies/{policy}/rankings/{ranking_id}": 200,
     "GET /v1/policies/{policy}/charts": 40,
+    "DELETE /v1/policies/{policy}": 60,
+    "POST /v1/policies/{policy}/rollback": 60,
+    "POST /v1/policies/{policy}/reset": 60,
+    "GET /v1/actions": 60,
     "GET /healthz": 200,
     "GET /readyz": 200,
     "GET /metrics": 80,
@@ -88,7 +92,7 @@ def _ask(running: Live, strategy: Any, n_cases: int, ranking_id: str, statuses: 
     )
     def ask(case: Any) -> None:
         if statuses.total() % 2:
-            _aim(case, ranking_id, statuses.total())
+            _aim(running, case, ranking_id, statuses.total())
         answer = _send(running, case)
         if answer is None:
             return
@@ -103,9 +107,15 @@ def _ask(running: Live, strategy: Any, n_cases: int, ranking_id: str, statuses: 
     ask()
 
 
-def _aim(case: Any, ranking_id: str, number: int) -> None:
+def _aim(running: Live, case: Any, ranking_id: str, number: int) -> None:
     """Make a request about something that exists; otherwise nearly all would end at a 404."""
-    known = {"policy": f"p{number % 7}" if case.method == "PUT" else "shop", "model": "shop", "ranking_id": ranking_id}
+    policy = f"p{number % 7}" if case.method in ("PUT", "DELETE") else "shop"
+    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id}
+    if case.method == "DELETE":
+        running.client.put(f"/v1/policies/{policy}", json={"ranker": "pdgd", "features": 2})
+    if case.path.endswith("/rollback"):
+        running.client.post("/v1/policies/shop/reset", params={"what": "ledger"})
+        case.query = {**(case.query or {}), "version": 1 + number % 3}
     case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
     if case.path.endswith("/rank") and isinstance(case.body, dict):
         case.body = {

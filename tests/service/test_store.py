@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -22,12 +21,10 @@ from fairexp.service.problems import CorruptRecordError, ServiceError, StoreErro
 from fairexp.service.recovery import load_policy
 from fairexp.service.store import AddPolicy, Append, open_store
 from fairexp.service.store.base import Kind
-from fairexp.service.store.migrations import MIGRATIONS
 from fairexp.service.writer import Writer
 from tests.service.worlds import SPEC, play, rank
 
 Start = Callable[..., Engine]
-OLDER = Path(__file__).parent / "older-store.db"
 
 
 def test_what_is_written_is_read(address: str) -> None:
@@ -64,24 +61,6 @@ def test_a_transaction_is_kept_entirely_or_not_at_all(address: str) -> None:
     store.commit([entry])
     assert store.bounds(1) == (1, 1)
     store.close()
-
-
-def test_an_older_file_is_brought_up_to_date(started: Start, tmp_path: Path) -> None:
-    """The file was made before aliases, versions and keys had their places; its log must still be served."""
-    path = tmp_path / "store.db"
-    shutil.copy(OLDER, path)
-    with sqlite3.connect(path) as connection:
-        before = [name for (name,) in connection.execute("SELECT name FROM migrations")]
-        n_entries = connection.execute("SELECT COUNT(*) FROM log").fetchone()[0]
-    connection.close()
-    assert before == ["0001_log", "0002_versions"] and n_entries > 20
-    engine = started(str(path))
-    assert engine.desk("shop").runtime.seq == n_entries
-    play(engine, 3, start=100)
-    engine.close()
-    with sqlite3.connect(path) as connection:
-        assert [name for (name,) in connection.execute("SELECT name FROM migrations ORDER BY name")] == list(MIGRATIONS)
-    connection.close()
 
 
 def test_a_newer_file_is_refused(sqlite_address: str) -> None:

@@ -197,7 +197,7 @@ class Uninterrupted:
 def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
     """Check every promise against what is on disk; the number of log entries."""
     runtime = straight.catch_up()
-    assert [each.problems for each in audit(store)] == [()]
+    assert all(each.problems == () for each in audit(store))
     for ranking_id, ids in said.rankings.items():
         seq = int(ranking_id.split("-")[1])
         assert seq in straight.shown, f"acknowledged ranking {ranking_id} is lost"

@@ -45,6 +45,7 @@ class FairCo(Ranker):
     Morik, Singh, Hong and Joachims, "Controlling fairness and bias in dynamic learning-to-rank", SIGIR 2020.
     """
 
+    keeps_account = True
     rescaling = "factor"
 
     def __init__(

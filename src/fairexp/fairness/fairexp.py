@@ -41,6 +41,7 @@ class FairExp(Ranker):
     """
 
     host: Explorer
+    keeps_account = True
 
     def __init__(
         self,

@@ -32,6 +32,9 @@ class Ranker(ABC):
     keeps_history: bool = False
     """Whether memory grows with the number of rounds."""
 
+    keeps_account: bool = False
+    """Whether it keeps an account of the exposure that each group has had, and goes by it."""
+
     rescaling: Literal["affine", "factor", "none"] = "affine"
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
     model depends on where 0 is), or nothing (where weights are given in the features' own units)."""
@@ -97,6 +100,11 @@ class Ranker(ABC):
         self.n_ranked = int(own["n_ranked"])
         self._stream.key = np.asarray(own["stream"], dtype=np.uint64)
         return self
+
+    @property
+    def identity(self) -> int:
+        """What its rankings carry as `ranker`: who has shown them."""
+        return self._identity
 
     @property
     def learner(self) -> Ranker:

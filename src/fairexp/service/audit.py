@@ -11,7 +11,7 @@ from fairexp.errors import ArgumentError
 from fairexp.service.packing import unpack
 from fairexp.service.problems import CorruptRecordError
 from fairexp.service.recovery import read_snapshot
-from fairexp.service.store.base import AddPolicy, Append, Head, Kind, Store
+from fairexp.service.store.base import ADMINISTRATION, AddPolicy, Append, Head, Kind, Store
 from fairexp.service.store.chain import Chain
 
 AT_ONCE = 500
@@ -40,6 +40,8 @@ def audit(store: Store, *, expected: Sequence[str] = ()) -> list[Audited]:
     """
     notes = _notes(expected)
     rows = store.policies()
+    if store.head(ADMINISTRATION.policy).seq:
+        rows.append(ADMINISTRATION)
     unknown = sorted(notes.keys() - {row.name for row in rows})
     if unknown:
         known = ", ".join(row.name for row in rows) or "none"

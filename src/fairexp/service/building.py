@@ -1,4 +1,4 @@
-"""From a policy to its ranker, and from an old ranker to a new one that keeps what it can."""
+"""From a policy to its ranker."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairexp.errors import ArgumentError, FairexpError, StateError
-from fairexp.fairness.fairco import FairCo
+from fairexp.errors import ArgumentError, FairexpError
 from fairexp.fairness.fairexp import FairExp
 from fairexp.fairness.templates import prepare_search
 from fairexp.rankers.base import Ranker
@@ -99,40 +98,12 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
     return ranker, notes
 
 
-def carry_over(old: Ranker, old_spec: PolicySpec, new: Ranker, new_spec: PolicySpec) -> str:
-    """Put into `new` what `old` learned, as far as it still makes sense; says what was kept.
-
-    "everything": model, ledger and the rankings that await feedback. "model": what was learned, with a fresh ledger.
-    "nothing": a new start.
-    """
-    if old_spec.columns != new_spec.columns or old_spec.scaling != new_spec.scaling:
-        return "nothing"
-    same_groups = old_spec.group_names == new_spec.group_names
-    if same_groups and old_spec.length == new_spec.length:
-        try:
-            new.restore(old.state())
-            return "everything"
-        except StateError:
-            pass
-    old_host = old.host if isinstance(old, FairExp) else old
-    new_host = new.host if isinstance(new, FairExp) else new
-    try:
-        fresh = new_host.state()
-        carried = {**old_host.state(), **{key: fresh[key] for key in ("identity", "n_ranked", "stream")}}
-        if isinstance(new_host, FairCo):  # its ledger is part of its state
-            carried.update({key: fresh[key] for key in ("spent", "seen", "seen_features")})
-        new_host.restore(carried)
-    except (StateError, KeyError):
-        return "nothing"
-    return "model"
-
-
 def weights_of(ranker: Ranker) -> Floats | None:
     """The linear model (d,) of a ranker, where it has one."""
-    host = ranker.host if isinstance(ranker, FairExp) else ranker
-    if isinstance(host, PairRank):
-        return host.model.theta
-    weights = getattr(host, "weights", None)
+    learner = ranker.learner
+    if isinstance(learner, PairRank):
+        return learner.model.theta
+    weights = getattr(learner, "weights", None)
     return weights if isinstance(weights, np.ndarray) else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from fairexp.service.problems import ServiceError, StoreError
+from fairexp.service.problems import ServiceError, StoreError, unknown_policy
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import OpenRanking, Runtime
 from fairexp.service.shelf import Shelf
@@ -30,11 +30,14 @@ class Desk:
         self.committed = 0
         self.problem: StoreError | None = None
         self.stale = False
+        self.ended = False
         self._runtime: Runtime | None = None
 
     @property
     def runtime(self) -> Runtime:
         """The policy at work, or a `ServiceError` if it could not be restored."""
+        if self.ended:
+            raise unknown_policy(self.row.name)
         if self._runtime is None or self.stale:
             raise ServiceError(
                 "policy_unavailable",
@@ -55,6 +58,11 @@ class Desk:
         """Go on with another version."""
         self._runtime = runtime
         self.versions = [*self.versions, version]
+
+    def end(self) -> None:
+        """The policy is deleted: whoever still holds this desk finds nothing at it."""
+        self._runtime, self.ended = None, True
+        self.opened.clear()
 
     def fail(self, problem: StoreError) -> None:
         """Remember why the policy cannot serve."""

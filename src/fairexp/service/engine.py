@@ -15,15 +15,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import orjson
-
 from fairexp.errors import FairexpError
 from fairexp.service.building import warm_up
+from fairexp.service.changes import Changes, Order, PolicyChange
 from fairexp.service.desk import Desk, records_of
 from fairexp.service.events import GivenEvent, fresh_events
-from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
-from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, invalid, storage_unavailable
+from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, storage_unavailable, unknown_policy
 from fairexp.service.ranking_ids import RankingIds, unknown_ranking
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.recovery import Loaded, load_all
@@ -58,14 +56,7 @@ class Learned:
     kept: Future[None]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyChange:
-    """What `put_policy` did: the version now in force, what it kept of the one before, and warnings."""
-
-    version: int
-    changed: bool
-    kept: str
-    warnings: list[str]
+DEFAULT_ORDER = Order()
 
 
 class Engine:
@@ -81,6 +72,7 @@ class Engine:
         self._by_id: dict[int, Desk] = {}
         self.declaring = threading.Lock()
         """Held while policies are declared, and while all are restored: neither may see the other half done."""
+        self.changes = Changes(self)
         self.upkeep = Upkeep(self)
         self.ids = RankingIds(b"")
 
@@ -128,66 +120,22 @@ class Engine:
             return self._desks[name]
         except KeyError:
             known = ", ".join(self.names()) or "there is none yet"
-            raise ServiceError(
-                "unknown_policy", f"policy: no policy is called {name!r} ({known})", status=404, field="policy"
-            ) from None
+            raise unknown_policy(name, known) from None
 
-    def put_policy(self, name: str, spec: PolicySpec) -> PolicyChange:
+    def put_policy(self, name: str, spec: PolicySpec, order: Order = DEFAULT_ORDER) -> PolicyChange:
         """Declare a policy, or change it; returns when that is on disk."""
-        self._check_limits(spec)
-        with self.declaring:
-            desk = self._desks.get(name)
-            if desk is None:
-                return self._create(name, spec)
-            with desk.lock:
-                if desk.runtime.spec == spec:
-                    return PolicyChange(desk.runtime.version, changed=False, kept="everything", warnings=[])
-            warm_up(spec)
-            with desk.lock:
-                self._check_store()
-                runtime, kept, notes = desk.runtime.changed(spec)
-                entry = self._policy_entry(desk.row.policy, runtime)
-                version = self._version(desk.row.policy, runtime, kept)
-                future = self._submit(desk, [entry, version], runtime.seq)
-                desk.replace(runtime, version)
-            future.result()
-            return PolicyChange(runtime.version, changed=True, kept=kept, warnings=notes)
+        return self.changes.put(name, spec, order)
 
-    def _create(self, name: str, spec: PolicySpec) -> PolicyChange:
-        if len(self._desks) >= self.settings.max_policies:
-            raise ServiceError("too_many_policies", f"policy: at most {self.settings.max_policies}", status=409)
-        warm_up(spec)
-        runtime, notes = Runtime.new(spec)
-        runtime.at = self.clock()
-        number = max(self._by_id, default=0) + 1
-        desk = Desk(AddPolicy(number, name, runtime.at), cached_bytes=self.settings.cached_bytes)
-        entry = self._policy_entry(number, runtime)
-        version = self._version(number, runtime, "nothing")
-        self._check_store()
-        self.writer.submit([desk.row, entry, version]).result()
+    def admit(self, desk: Desk, runtime: Runtime, version: AddVersion) -> None:
+        """Serve a new policy."""
         desk.seat(runtime, [version], snapshot_seq=0)
-        self._by_id[number] = self._desks[name] = desk
-        return PolicyChange(1, changed=True, kept="nothing", warnings=notes)
+        self._by_id[desk.row.policy] = self._desks[desk.row.name] = desk
 
-    def _policy_entry(self, policy: int, runtime: Runtime) -> Append:
-        """The log's entry for a version: its spec and the state it starts from."""
-        runtime.seq += 1
-        meta, arrays = runtime.state()
-        payload = pack({**meta, "spec": runtime.spec.model_dump(mode="json")}, arrays)
-        return Append(policy, runtime.seq, Kind.POLICY, runtime.at, payload)
-
-    def _version(self, policy: int, runtime: Runtime, kept: str) -> AddVersion:
-        spec, parameters = runtime.spec.model_dump_json(), orjson.dumps(runtime.parameters).decode()
-        return AddVersion(policy, runtime.version, runtime.seq, self.clock(), spec, kept, parameters)
-
-    def _check_limits(self, spec: PolicySpec) -> None:
-        for field, given, most in (
-            ("features", spec.n_features, self.settings.max_features),
-            ("length", spec.length, self.settings.max_length),
-            ("groups", len(spec.groups), self.settings.max_groups),
-        ):
-            if given > most:
-                raise invalid(field, given, f"at most {most}", "It is a limit of this server.")
+    def dismiss(self, desk: Desk) -> None:
+        """Serve a policy no more."""
+        desk.end()
+        self._desks.pop(desk.row.name, None)
+        self._by_id.pop(desk.row.policy, None)
 
     # Ranking and learning
 
@@ -197,14 +145,14 @@ class Engine:
         `ask` makes the candidates for the version that is in force, whose features and groups they must have.
         """
         desk = self.desk(name)
-        self._check_store()
+        self.check_store()
         with desk.turns.ranking(), desk.lock:
-            self._check_store()
+            self.check_store()
             runtime = desk.runtime
             with self._whole(desk):
                 shown, belief = runtime.rank(ask(runtime), at=self.clock())
                 entry = Append(desk.row.policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), alias=shown.alias)
-            kept = self._submit(desk, [entry], shown.seq)
+            kept = self.submit(desk, [entry], shown.seq)
             desk.keep(OpenRanking.of(shown))
             self.snapshot(desk, at_least=self.settings.snapshot_every)
         return Ranked(self.ids.make(desk.row.policy, shown.seq), shown, belief, runtime, kept)
@@ -212,10 +160,10 @@ class Engine:
     def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
         """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand."""
         while True:
-            self._check_store()
+            self.check_store()
             desk, seq = self.load(ranking_id)
             with desk.turns.learning(), desk.lock:
-                self._check_store()
+                self.check_store()
                 opened = desk.opened.get(seq)
                 if opened is None:  # let go of in between
                     continue
@@ -224,11 +172,11 @@ class Engine:
                 n_duplicates = len(events) - len(fresh)
                 if not fresh and not (final and not opened.taught):
                     # Its first copy may still be on its way to disk; the acknowledgement waits for that.
-                    return Learned(0, n_duplicates, "duplicate", self._submit(desk, [], desk.committed))
+                    return Learned(0, n_duplicates, "duplicate", self.submit(desk, [], desk.committed))
                 with self._whole(desk):
                     feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
                     entry = _feedback_entry(desk.row.policy, feedback)
-                kept = self._submit(desk, [entry], feedback.seq)
+                kept = self.submit(desk, [entry], feedback.seq)
                 desk.keep(opened)
                 self.snapshot(desk, at_least=self.settings.snapshot_every)
                 return Learned(len(fresh), n_duplicates, feedback.status, kept)
@@ -249,13 +197,13 @@ class Engine:
                     return desk, seq
             opened = OpenRanking.of(*self.read_ranking(desk, seq))
             with desk.lock:
-                self._check_store()
+                self.check_store()
                 desk.keep(opened)
         return desk, seq
 
     def read_ranking(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]]:
         """A ranking as the store has it, with what came back for it; a 410 if its record has expired."""
-        with self._reading():
+        with self.reading():
             entry = self.store.entry(desk.row.policy, seq)
             if entry is not None and entry.kind == Kind.SHOWN:
                 return records_of(entry, self.store.feedback(desk.row.policy, seq))
@@ -271,13 +219,13 @@ class Engine:
     ) -> list[tuple[Shown, list[Feedback]]]:
         """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
         policy = desk.row.policy
-        with self._reading():
+        with self.reading():
             entries = self.store.latest(policy, Kind.SHOWN, limit=limit, before=before)
             return [records_of(entry, self.store.feedback(policy, entry.seq)) for entry in entries]
 
     def rankings_named(self, alias: str) -> list[str]:
         """The ids of the latest ranking of each policy that its caller called `alias`."""
-        with self._reading():
+        with self.reading():
             return [self.ids.make(*place) for place in self.store.named(alias)]
 
     def policy_of(self, ranking_id: str) -> str:
@@ -296,7 +244,7 @@ class Engine:
         return self.ready and not self.writer.broken and not any(desk.problem or desk.stale for desk in desks)
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         """Reading from the store: a 503 if that fails, a 500 if what is found is not what was written."""
         try:
             yield
@@ -311,11 +259,13 @@ class Engine:
             self.store_failed(error)
             raise storage_unavailable() from error
 
-    def _check_store(self) -> None:
+    def check_store(self) -> None:
+        """A 503 if nothing can be kept."""
         if not self.ready or self.writer.broken:
             raise storage_unavailable()
 
-    def _submit(self, desk: Desk, writes: Sequence[Write], seq: int) -> Future[None]:
+    def submit(self, desk: Desk, writes: Sequence[Write], seq: int) -> Future[None]:
+        """Hand a policy's writes to the writer, under its lock; `seq` is the last entry among them."""
         future = self.writer.submit(writes)
 
         def note(done: Future[None]) -> None:

@@ -6,15 +6,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from fairexp.errors import DataError
 from fairexp.fairness.exposure import CURVES
-from fairexp.kernels.scaling import scale_queries
 from fairexp.service.building import RANKERS
 from fairexp.service.problems import ServiceError
-from fairexp.types import Floats
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 Label = Annotated[str, Field(min_length=1, max_length=128)]
@@ -30,11 +27,14 @@ class Strict(BaseModel):
 
 
 class Feature(Strict):
-    """One feature: what the ranker sees is (value - shift) / scale. `default` is for Metarank's fields that lack it."""
+    """One feature. Where shift or scale is given, the ranker sees (value - shift) / scale; otherwise see `scaling`.
+
+    `default` is for Metarank's fields that lack it.
+    """
 
     name: Label
-    shift: float = 0.0
-    scale: Annotated[float, Field(gt=0)] = 1.0
+    shift: float | None = None
+    scale: Annotated[float, Field(gt=0)] | None = None
     default: float | None = None
 
 
@@ -77,7 +77,11 @@ class PolicySpec(Strict):
         Annotated[int, Field(ge=1), Tag("~count")] | Annotated[list[FeatureOrName], Field(min_length=1), Tag("~list")],
         Discriminator(_is_list),
     ]
-    scaling: Literal["none", "query"] = "none"
+    scaling: Literal["running", "none", "query"] = Field(
+        default="running",
+        description="Features of no given scale are brought to one size by what has been seen of them (running), by "
+        "the range of each query's candidates (query), or not at all (none).",
+    )
     groups: dict[Label, Positive] = Field(default={}, max_length=1000)
     group_field: Label | None = None
     tolerance: Annotated[float, Field(ge=0)] = 0.1
@@ -123,28 +127,6 @@ class PolicySpec(Strict):
     @property
     def group_names(self) -> list[str]:
         return list(self.groups)
-
-
-class Scaling:
-    """A policy's scaling of features, (n, d) float32 in and out, so that either form of a request ranks the same."""
-
-    def __init__(self, spec: PolicySpec) -> None:
-        shift = np.array([column.shift for column in spec.columns])
-        scale = np.array([column.scale for column in spec.columns])
-        self._by_query = spec.scaling == "query"
-        self._affine = None if not shift.any() and (scale == 1.0).all() else (shift, scale)
-
-    def __call__(self, features: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
-        scaled = features
-        if self._affine is not None:
-            shift, scale = self._affine
-            with np.errstate(over="ignore"):  # what overflows is refused with all infinities
-                exact: Floats = (features.astype(np.float64) - shift) / scale
-                scaled = exact.astype(np.float32)
-        if self._by_query:
-            scaled = np.array(scaled, order="C")
-            scale_queries(scaled, np.array([0, len(scaled)]))
-        return scaled
 
 
 def parse_policy(given: Any) -> PolicySpec:

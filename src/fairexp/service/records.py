@@ -38,7 +38,11 @@ class Considered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """A ranking as it was shown. `place` (m,) are positions in `considered`; features (m, d) are float32, as ranked."""
+    """A ranking as it was shown. `place` (m,) are positions in `considered`.
+
+    `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
+    this ranking, `rescaled` is the shift and scale (d,) from here on. `memory` is in the same units as `features`.
+    """
 
     seq: int
     at: float
@@ -59,6 +63,7 @@ class Shown:
     qualified: bool | None
     memory: State = field(default_factory=dict)
     believed: bool = True
+    rescaled: tuple[Floats, Floats] | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -73,7 +78,7 @@ class Shown:
     def trimmed(self) -> Shown:
         """Only what learning needs, in memory of its own: its size does not depend on the number of candidates."""
         known, place = self.considered, self.place
-        if len(known.ids) == len(place) and self.features.base is None:
+        if len(known.ids) == len(place) and self.features.base is None and self.rescaled is None:
             return self  # just shown, with nothing else considered
         considered = Considered(
             ids=self.ids,
@@ -92,6 +97,7 @@ class Shown:
             memory={key: _own(value) for key, value in self.memory.items()},
             place=np.arange(len(place)),
             considered=considered,
+            rescaled=None,
         )
 
     @property
@@ -148,6 +154,8 @@ class Shown:
         arrays.update({key: value.astype(np.int16) for key, value in optional.items() if value is not None})
         exact = {"exposure": self.exposure, "spent": self.spent}
         arrays.update({key: value for key, value in exact.items() if value is not None})
+        if self.rescaled is not None:
+            arrays["r.shift"], arrays["r.scale"] = self.rescaled
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
         return pack(meta, arrays)
 
@@ -192,6 +200,7 @@ class Shown:
             qualified=meta["qualified"],
             memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
             believed=meta["believed"],
+            rescaled=(arrays["r.shift"], arrays["r.scale"]) if "r.scale" in arrays else None,  # type: ignore[arg-type]
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import orjson
 from fairexp.arrays import State
 from fairexp.errors import FairexpError
 from fairexp.service.packing import unpack
-from fairexp.service.policy import parse_policy
+from fairexp.service.policy import PolicySpec, parse_policy
 from fairexp.service.problems import CorruptRecordError, StoreError
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import Runtime
@@ -38,10 +39,11 @@ class Loaded:
 def load_policy(store: Store, row: AddPolicy, *, use_snapshots: bool = True) -> Loaded:
     """Rebuild a policy; without snapshots the whole log is replayed, which must then be there from its beginning."""
     versions = store.versions(row.policy)
+    specs = {version.version: parse_policy(orjson.loads(version.spec)) for version in versions}
     runtime, chain = None, Chain()
     for snapshot in store.snapshots(row.policy) if use_snapshots else ():
         try:
-            runtime, link = _from_snapshot(snapshot, versions)
+            runtime, link = _from_snapshot(snapshot, specs)
             chain = Chain(after=snapshot.seq, digest=link)
             break
         except (FairexpError, KeyError, ValueError) as error:
@@ -50,7 +52,16 @@ def load_policy(store: Store, row: AddPolicy, *, use_snapshots: bool = True) -> 
                 extra={"facts": {"policy": row.name, "seq": snapshot.seq, "problem": str(error)}},
             )
     start = chain.seq
-    return Loaded(Replay(store, row, runtime, chain).run(), versions, start)
+    return Loaded(Replay(store, row, runtime, chain, specs).run(), versions, start)
+
+
+def restored_version(store: Store, row: AddPolicy, version: int, specs: Mapping[int, PolicySpec]) -> Runtime | None:
+    """The state that an earlier version of a policy ended with, if it is kept."""
+    found = store.version_state(row.policy, version)
+    if found is None:
+        return None
+    meta, arrays, _ = read_snapshot(found)
+    return Runtime.restored(specs[version], meta, arrays, specs)
 
 
 def read_snapshot(snapshot: StoredSnapshot) -> tuple[dict[str, Any], State, bytes | None]:
@@ -62,20 +73,27 @@ def read_snapshot(snapshot: StoredSnapshot) -> tuple[dict[str, Any], State, byte
     return meta, arrays, None if link is None else bytes.fromhex(link)
 
 
-def _from_snapshot(snapshot: StoredSnapshot, versions: list[AddVersion]) -> tuple[Runtime, bytes | None]:
+def _from_snapshot(snapshot: StoredSnapshot, specs: Mapping[int, PolicySpec]) -> tuple[Runtime, bytes | None]:
     meta, arrays, link = read_snapshot(snapshot)
-    specs = {version.version: version.spec for version in versions}
     if meta.get("version") not in specs or meta.get("seq") != snapshot.seq:
         raise CorruptRecordError(f"snapshot {snapshot.seq}: it is of version {meta.get('version')}, which is unknown")
-    return Runtime.restored(parse_policy(orjson.loads(specs[meta["version"]])), meta, arrays), link
+    return Runtime.restored(specs[meta["version"]], meta, arrays, specs), link
 
 
 class Replay:
     """Applies what comes after `chain` in a policy's log, entry by entry, each proven to be the next one."""
 
-    def __init__(self, store: Store, row: AddPolicy, runtime: Runtime | None, chain: Chain) -> None:
+    def __init__(
+        self,
+        store: Store,
+        row: AddPolicy,
+        runtime: Runtime | None,
+        chain: Chain,
+        specs: Mapping[int, PolicySpec],
+    ) -> None:
         self._store = store
         self._row = row
+        self._specs = specs
         self._runtime = runtime
         self._chain = chain
         self._shown = Shelf[Shown](REMEMBERED_BYTES)
@@ -102,7 +120,7 @@ class Replay:
     def _apply(self, entry: Append) -> None:
         if entry.kind == Kind.POLICY:
             meta, arrays = unpack(entry.payload)
-            self._runtime = Runtime.restored(parse_policy(meta["spec"]), meta, arrays)
+            self._runtime = Runtime.restored(parse_policy(meta["spec"]), meta, arrays, self._specs)
             return
         if self._runtime is None:
             raise CorruptRecordError(f"policy {self._row.name}: the log does not begin with the policy itself")

@@ -29,8 +29,8 @@ def brief(desk: Desk) -> dict[str, Any]:
     return {"policy": desk.row.name, "state": "serving", **told}
 
 
-def policy_report(desk: Desk) -> dict[str, Any]:
-    """A policy, its versions, and where it stands."""
+def policy_report(desk: Desk, *, kept: list[int]) -> dict[str, Any]:
+    """A policy, its versions (of those in `kept` there is a state to roll back to), and where it stands."""
     with desk.lock:
         runtime, versions = desk.runtime, list(desk.versions)
         totals = runtime.totals
@@ -40,7 +40,8 @@ def policy_report(desk: Desk) -> dict[str, Any]:
             "version": runtime.version,
             "spec": runtime.spec.model_dump(mode="json"),
             "parameters": runtime.parameters,
-            "versions": [_version(each) for each in versions],
+            "versions": [_version(each, kept) for each in versions],
+            "features": runtime.scale.report(runtime.spec.feature_names),
             "rounds": totals.rounds,
             "events": totals.events,
             "updates": totals.updates,
@@ -49,10 +50,18 @@ def policy_report(desk: Desk) -> dict[str, Any]:
         }
 
 
-def _version(version: AddVersion) -> dict[str, Any]:
-    parameters = None if version.parameters is None else orjson.loads(version.parameters)
-    told = {"version": version.version, "at": version.at, "kept": version.kept}
-    return {**told, "spec": orjson.loads(version.spec), "parameters": parameters}
+def _version(version: AddVersion, kept: list[int]) -> dict[str, Any]:
+    return {
+        "version": version.version,
+        "at": version.at,
+        "action": version.action,
+        "origin": version.origin,
+        "by": version.by,
+        "lost": orjson.loads(version.lost),
+        "can_roll_back": version.version in kept,
+        "spec": orjson.loads(version.spec),
+        "parameters": orjson.loads(version.parameters),
+    }
 
 
 def _theta(runtime: Runtime) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ entries, `show_again` and `learn_again` replay them, and both ways lead to the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import getsizeof
 from typing import Any
@@ -17,11 +17,12 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.fairexp import FairExp
 from fairexp.rankers.base import Explorer, Ranker
-from fairexp.service.building import build_ranker, carry_over, resolve_parameters
-from fairexp.service.policy import PolicySpec, Scaling
+from fairexp.rankers.matching import NEW, Matching
+from fairexp.service.building import build_ranker, resolve_parameters
+from fairexp.service.policy import PolicySpec
 from fairexp.service.records import Event, Feedback, Floats32, Shown, considered
+from fairexp.service.scaling import DeclaredScale, RunningScale
 from fairexp.service.totals import Totals
-from fairexp.service.upgrades import upgraded
 from fairexp.types import Belief, Query, Ranking
 
 EVENT_BYTES = 64
@@ -30,7 +31,7 @@ EVENT_BYTES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """What a request asks to be ranked: `ids`, group numbers (n,) and scaled features (n, d)."""
+    """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them."""
 
     ids: list[str]
     groups: Ints | None
@@ -87,6 +88,7 @@ class Runtime:
         version: int,
         generation: int,
         seq: int,
+        specs: Mapping[int, PolicySpec],
     ) -> None:
         self.spec = spec
         self.ranker = ranker
@@ -96,8 +98,11 @@ class Runtime:
         self.generation = generation
         self.seq = seq
         self.at = 0.0
-        self.identity = int(ranker.state()["identity"])
-        self.scaling = Scaling(spec)
+        self.specs = {**specs, version: spec}
+        """The policy by version, this one's included: rankings of earlier ones may still be learned from."""
+        self._matched: dict[int, tuple[Matching, Floats]] = {}
+        self.scaling = DeclaredScale(spec)
+        self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.length)
         self.shares: Floats | None = np.array(list(spec.groups.values())) if spec.groups else None
         self.is_fair = isinstance(ranker, FairExp)
@@ -109,23 +114,15 @@ class Runtime:
         parameters = resolve_parameters(spec)
         ranker, notes = build_ranker(spec, parameters)
         totals = Totals(n_groups=len(spec.groups), length=spec.length)
-        return Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0), notes
-
-    def changed(self, spec: PolicySpec) -> tuple[Runtime, str, list[str]]:
-        """The next version, what it keeps ("everything", "model" or "nothing"), and warnings."""
-        parameters = resolve_parameters(spec, before=(self.spec, self.parameters))
-        ranker, notes = build_ranker(spec, parameters)
-        kept = carry_over(self.ranker, self.spec, ranker, spec)
-        same = kept == "everything"
-        totals = Totals.restored(self.totals.state()) if same else Totals(n_groups=len(spec.groups), length=spec.length)
-        numbers = {"version": self.version + 1, "generation": self.generation + (not same), "seq": self.seq}
-        runtime = Runtime(spec, ranker, totals, parameters=parameters, **numbers)
-        runtime.at = self.at
-        return runtime, kept, notes
+        runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
+        return runtime, notes
 
     def rank(self, candidates: Candidates, *, at: float) -> tuple[Shown, Belief | None]:
         """Choose what to show and charge it; the record is the log's next entry. With it, what the host believed."""
-        query = Query(features=candidates.features.astype(np.float64), groups=candidates.groups)
+        rescaled = self.scale.proposal(candidates.features)
+        if rescaled is not None:
+            self._rescale(*rescaled)
+        query = Query(features=self.scale(candidates.features), groups=candidates.groups)
         spent = None if self.shares is None else self.totals.exposure
         ranking = self.ranker.rank(query, length=candidates.k)
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
@@ -147,16 +144,29 @@ class Runtime:
             spent=spent,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
-            memory=dict(ranking.memory),
+            memory=dict(self.ranker.translated(ranking, self._units(self.scale.scale)).memory),
             believed=ranking.belief is not None,
+            rescaled=rescaled,
         )
         self._count(shown)
         return shown, ranking.belief
 
     def show_again(self, shown: Shown) -> None:
         """Replay a ranking from the log."""
-        self.ranker.replay(shown.ranking(self.identity))
+        if shown.rescaled is not None:
+            self._rescale(*shown.rescaled)
+        self.ranker.replay(shown.ranking(self.ranker.identity))
         self._count(shown)
+
+    def _rescale(self, shift: Floats, scale: Floats) -> None:
+        """Go on with features in other units, and with what was learned in them."""
+        factors = self.scale.use(shift, scale)
+        if self.ranker.n_ranked:
+            before, (self.ranker, _) = self.ranker, build_ranker(self.spec, self.parameters)
+            self.ranker.take_over(before, self._units(factors))
+
+    def _units(self, factors: Floats) -> Matching:
+        return Matching.of_units(factors, n_groups=len(self.spec.groups))
 
     def _count(self, shown: Shown) -> None:
         n_shown = len(shown.shown)
@@ -168,6 +178,7 @@ class Runtime:
             qualified=shown.qualified,
             at=shown.at,
         )
+        self.scale.observe(shown.features)
         self.seq, self.at = shown.seq, shown.at
 
     def learn(self, opened: OpenRanking, events: Sequence[Event], *, at: float, final: bool = False) -> Feedback:
@@ -209,11 +220,21 @@ class Runtime:
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
         if feedback.status == "learned":
-            ranking = _without(shown.ranking(self.identity), feedback.left_out)
+            ranking = _without(self._present(shown), feedback.left_out)
             kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
             self.ranker.update(ranking, np.isin(kept, feedback.clicks))
         self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
         self.seq, self.at = feedback.seq, feedback.at
+
+    def _present(self, shown: Shown) -> Ranking:
+        """A recorded ranking with the features, groups and units of now, whichever version has shown it."""
+        if shown.version not in self._matched:
+            self._matched[shown.version] = matched(self.specs[shown.version], self.spec)
+        matching, offset = self._matched[shown.version]
+        in_units = replace(matching, factors=matching.factors / self.scale.scale)
+        ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
+        moved = np.where(matching.features == NEW, 0.0, (offset - self.scale.shift) / self.scale.scale)
+        return replace(ranking, features=ranking.features + moved)
 
     def state(self) -> tuple[dict[str, Any], State]:
         """Everything that `restored` needs besides the spec: a little JSON, and arrays."""
@@ -221,20 +242,48 @@ class Runtime:
         meta["parameters"] = self.parameters
         arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
         arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
+        arrays.update({f"scale.{key}": value for key, value in self.scale.state().items()})
         return meta, arrays
 
     @staticmethod
-    def restored(spec: PolicySpec, meta: dict[str, Any], arrays: State) -> Runtime:
-        """The runtime whose `state` this was."""
-        # Records from before parameters were kept have none.
-        parameters = meta["parameters"] if "parameters" in meta else resolve_parameters(spec)
-        ranker, _ = build_ranker(spec, parameters)
-        ranker.restore(upgraded({key[7:]: value for key, value in arrays.items() if key.startswith("ranker.")}))
-        totals = Totals.restored({key[7:]: value for key, value in arrays.items() if key.startswith("totals.")})
+    def restored(
+        spec: PolicySpec, meta: dict[str, Any], arrays: State, specs: Mapping[int, PolicySpec] | None = None
+    ) -> Runtime:
+        """The runtime whose `state` this was; `specs` is the policy by version."""
+
+        def part(name: str) -> State:
+            return {key.removeprefix(name): value for key, value in arrays.items() if key.startswith(name)}
+
+        ranker, _ = build_ranker(spec, meta["parameters"])
+        ranker.restore(part("ranker."))
         numbers = {key: int(meta[key]) for key in ("version", "generation", "seq")}
-        runtime = Runtime(spec, ranker, totals, parameters=parameters, **numbers)
+        totals = Totals.restored(part("totals."))
+        runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
+        runtime.scale.restore(part("scale."))
         runtime.at = float(meta["at"])
         return runtime
+
+
+def matched(before: PolicySpec, now: PolicySpec) -> tuple[Matching, Floats]:
+    """Which features and groups of `now` are those of `before`, and the offset (d,) in value of those that stay.
+
+    A value from before is multiplied by the matching's factor, and the offset added, where another shift or scale was
+    declared.
+    """
+    old, new = DeclaredScale(before), DeclaredScale(now)
+    places = Matching.by_name(now.feature_names, before=before.feature_names).features
+    stay = places != NEW
+    factors, offset = np.ones(len(places)), np.zeros(len(places))
+    factors[stay] = old.scale[places[stay]] / new.scale[stay]
+    offset[stay] = (old.shift[places[stay]] - new.shift[stay]) / new.scale[stay]
+    matching = Matching.by_name(
+        now.feature_names,
+        before=before.feature_names,
+        factors=factors,
+        groups=now.group_names,
+        groups_before=before.group_names,
+    )
+    return matching, offset
 
 
 def _without(ranking: Ranking, positions: list[int]) -> Ranking:

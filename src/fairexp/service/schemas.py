@@ -143,8 +143,12 @@ class PolicyAnswer(BaseModel):
     policy: str
     version: int
     changed: bool
-    kept: Literal["everything", "model", "nothing"] = Field(description="What was taken over from the version before.")
-    message: str
+    dry_run: bool
+    action: str = Field(description="What was done, or would be done: created, changed, rolled back to ...")
+    differences: list[str] = Field(description="Where the declared policy differs from the one before.")
+    kept: list[str] = Field(description="What is taken over from the version before.")
+    new: list[str] = Field(description="What begins with this version.")
+    lost: list[str] = Field(description="What goes, which takes discard=true.")
     warnings: list[str]
 
 
@@ -153,9 +157,13 @@ class VersionInfo(BaseModel):
 
     version: int
     at: float
-    kept: str
+    action: str
+    origin: Literal["file", "api"]
+    by: str
+    lost: list[str]
+    can_roll_back: bool
     spec: PolicySpec
-    parameters: dict[str, Any] | None = Field(description="All parameters of the ranker; null in older records.")
+    parameters: dict[str, Any] = Field(description="All parameters of the ranker.")
 
 
 class ThetaInfo(BaseModel):
@@ -180,6 +188,14 @@ class PolicyInfo(BaseModel):
     log_entries: int
     latency: dict[str, float] | None = Field(description="Of the latest rankings of this process, in milliseconds.")
     theta: ThetaInfo | None
+    features: list[dict[str, Any]] = Field(description="What was seen of each feature, and how it is scaled.")
+
+
+class ActionList(BaseModel):
+    """What administrators did, newest first; `before` of the next page."""
+
+    actions: list[dict[str, Any]]
+    before: int | None
 
 
 class PolicyList(BaseModel):

@@ -17,6 +17,7 @@ from fastapi.params import Depends
 
 from fairexp.errors import FairexpError
 from fairexp.service.access import Access
+from fairexp.service.changes import Order, Prefer
 from fairexp.service.engine import Engine, Ranked
 from fairexp.service.gates import Gates
 from fairexp.service.page.cache import ChartCache
@@ -45,6 +46,8 @@ class Service:
         settings: Settings | None = None,
         policies: Mapping[str, PolicySpec] | None = None,
         loopback: bool = True,
+        prefer: Prefer | None = None,
+        discard: bool = False,
         fatal: Callable[[FairexpError], None] | None = None,
     ) -> None:
         self.settings = settings or Settings()
@@ -56,6 +59,8 @@ class Service:
         self._rankers = ThreadPoolExecutor(RANKING_THREADS, thread_name_prefix="fairexp-rank")
         self.charts = ChartCache()
         self._policies = dict(policies or {})
+        self._prefer = prefer
+        self._order = Order(by="the policy file", origin="file", discard=discard)
         self._fatal = fatal
         self._tasks: list[asyncio.Task[None]] = []
         self.declared = False
@@ -140,8 +145,8 @@ class Service:
             self.engine.start()
         self.access.use(self.engine.store.keys())
         for name, spec in self._policies.items():
-            change = self.engine.put_policy(name, spec)
-            facts = {"policy": name, "version": change.version, "changed": change.changed, "kept": change.kept}
+            change = self.engine.changes.declare(name, spec, self._order, prefer=self._prefer)
+            facts = {"policy": name, "version": change.version, "action": change.action, **change.effects.plain()}
             LOG.info("policy declared", extra={"facts": facts})
 
     def _give_up(self, error: FairexpError) -> None:
@@ -154,6 +159,12 @@ def service_of(request: Request) -> Service:
     """The service that a request came to."""
     service: Service = request.app.state.service
     return service
+
+
+def who(request: Request) -> str:
+    """Who asks, for the record."""
+    key = request.scope.get("facts", {}).get("key", "-")
+    return "open" if key == "-" else f"key {key}"
 
 
 def allow(role: str) -> Depends:

@@ -33,6 +33,7 @@ class Settings:
     max_waiting_feedback: int = _setting(512, "most requests with feedback under way at once; more get a 503")
     requests_per_second: float = _setting(0, "rate allowed to each key, unless the key has its own; 0 for no limit")
     snapshot_every: int = _setting(1000, "log entries between two snapshots of a policy")
+    kept_states: int = _setting(100, "earlier versions of a policy whose state is kept, to roll back to")
     cached_bytes: int = _setting(32_000_000, "memory for rankings of each policy at hand for feedback")
     maintenance_seconds: float = _setting(30, "time between two rounds of expiry and compaction")
     keys_refresh_seconds: float = _setting(1, "after this time a new or revoked key is known")

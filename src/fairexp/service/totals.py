@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
-from fairexp.fairness.ledger import signed_gaps
+from fairexp.fairness.ledger import signed_gaps, taken_over
 from fairexp.kernels.gaps import largest_gap
+from fairexp.rankers.matching import NEW
 
 CAPACITY = 512
 """Rows of history; when they are full every second one goes, and rows then come half as often."""
@@ -107,6 +108,24 @@ class Totals:
         columns: dict[str, Any] = {name: rows[:, number] for number, name in enumerate(COLUMNS)}
         columns["exposure"] = rows[:, len(COLUMNS) :]
         return columns
+
+    def changed(self, *, groups: Ints, shares: Floats, length: int, account: bool) -> Totals:
+        """The same with other groups, of which (G,) were which before, and another length; exposure from 0 if asked.
+
+        In the history, a group has no exposure for as long as it was not there.
+        """
+        after = Totals(n_groups=len(groups), length=max(length, len(self.shown_at)))
+        for name in ("rounds", "qualified", "regret", "events", "updates", "clicks", "_n_rows", "_stride", "_peak"):
+            setattr(after, name, getattr(self, name))
+        if account:
+            after.exposure = taken_over(self.exposure, groups, shares)
+        after.shown_at[: len(self.shown_at)] = self.shown_at
+        after.clicked_at[: len(self.clicked_at)] = self.clicked_at
+        fixed, known = len(COLUMNS), np.flatnonzero(groups != NEW)
+        for rows, old in ((after._rows, self._rows), (after._recent, self._recent)):
+            rows[:, :fixed], rows[:, fixed:] = old[:, :fixed], np.nan
+            rows[:, fixed + known] = old[:, fixed + groups[known]]
+        return after
 
     def unfairness(self, shares: Floats) -> float | Floats:
         """The signed gap, as `Ledger.unfairness` gives it."""

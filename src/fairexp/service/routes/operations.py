@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+import asyncio
+from typing import Annotated
 
+from fastapi import APIRouter, Query, Request, Response
+
+from fairexp.service.actions import latest_actions
 from fairexp.service.openapi import documented
 from fairexp.service.problems import ServiceError
-from fairexp.service.schemas import Health
+from fairexp.service.schemas import ActionList, Health
 from fairexp.service.service import allow, service_of
 from fairexp.service.web import answer
 
@@ -31,3 +35,16 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """For Prometheus."""
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/v1/actions", dependencies=[allow("admin")], **documented(None, ActionList))
+async def actions(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**62, description="Older ones than this number.")] = None,
+) -> Response:
+    """What administrators did, newest first: when, who, what, to which policy."""
+    engine = service_of(request).engine
+    with engine.reading():
+        found = await asyncio.to_thread(latest_actions, engine.store, limit=limit, before=before)
+    return answer({"actions": found, "before": found[-1]["number"] if len(found) == limit else None})

@@ -67,7 +67,7 @@ def _charts(service: Service, policy: str, theme: str) -> Any:
 
     def make() -> dict[str, Any]:
         report = fairness_report(desk, points=POINTS, recent=False)
-        theta = policy_report(desk)["theta"]
+        theta = policy_report(desk, kept=[])["theta"]
         seconds = service.metrics.recent_seconds(policy)
         return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
 

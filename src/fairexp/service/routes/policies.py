@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from fairexp.service.changes import Order, PolicyChange
 from fairexp.service.desk import Desk
 from fairexp.service.openapi import documented
 from fairexp.service.policy import NAME, PolicySpec
@@ -21,15 +22,12 @@ from fairexp.service.schemas import (
     RankingInfo,
     RankingList,
 )
-from fairexp.service.service import Service, allow, service_of
+from fairexp.service.service import Service, allow, service_of, who
 from fairexp.service.web import answer, parsed, read_body
 
 router = APIRouter(prefix="/v1/policies")
-KEPT = {
-    "everything": "the model, the ledger and rankings that await feedback were kept",
-    "model": "what was learned was kept; the ledger starts anew, and feedback for earlier rankings is noted only",
-    "nothing": "a new start: nothing was taken over",
-}
+DryRun = Annotated[bool, Query(description="Say what would happen, and change nothing.")]
+Discard = Annotated[bool, Query(description="Go ahead even if something is lost; a dry run says what.")]
 
 
 @router.get("", dependencies=[allow("read")], **documented(None, PolicyList))
@@ -40,25 +38,57 @@ async def list_policies(request: Request) -> Response:
 
 
 @router.put("/{policy}", dependencies=[allow("admin")], **documented(PolicySpec, PolicyAnswer, refusals=(409,)))
-async def put_policy(request: Request, policy: str) -> Response:
-    """Declare a policy, or change it: the new version keeps what it can of the old one, and says what."""
+async def put_policy(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
+    """Declare a policy, or change it: features and groups are matched by name, and what makes sense is kept."""
     service = service_of(request)
     spec = parsed(PolicySpec, await read_body(request, service.settings.max_body_bytes))
     if not NAME.fullmatch(policy):
         raise invalid("policy", repr(policy[:80]), "small letters, digits, - and _, at most 64, no sign at the start")
-    change = await asyncio.to_thread(service.engine.put_policy, policy, spec)
-    message = (
-        KEPT[change.kept] if change.changed and change.version > 1 else "created" if change.changed else "as it was"
-    )
-    told = {"policy": policy, "version": change.version, "changed": change.changed, "kept": change.kept}
-    return answer({**told, "message": message, "warnings": change.warnings})
+    order = Order(by=who(request), discard=discard, dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(service.engine.put_policy, policy, spec, order))
+
+
+@router.post(
+    "/{policy}/rollback", dependencies=[allow("admin")], **documented(None, PolicyAnswer, refusals=(404, 409, 410))
+)
+async def roll_back(
+    request: Request, policy: str, version: Annotated[int, Query(ge=1)], dry_run: DryRun = False
+) -> Response:
+    """Go on from the state that an earlier version ended with; what is in force can be rolled back to in turn."""
+    changes, order = service_of(request).engine.changes, Order(by=who(request), dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.rollback, policy, version, order))
+
+
+@router.post("/{policy}/reset", dependencies=[allow("admin")], **documented(None, PolicyAnswer, refusals=(404, 409)))
+async def reset(
+    request: Request,
+    policy: str,
+    what: Annotated[list[Literal["model", "ledger"]], Query(description="What shall start anew.")],
+    dry_run: DryRun = False,
+) -> Response:
+    """Start anew with the model, the ledger or both; what there was can be rolled back to."""
+    changes, order = service_of(request).engine.changes, Order(by=who(request), dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.reset, policy, what, order))
+
+
+@router.delete("/{policy}", dependencies=[allow("admin")], **documented(None, PolicyAnswer, refusals=(404, 409)))
+async def delete(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
+    """Put an end to a policy and to everything that was kept of it; nothing brings it back."""
+    changes, order = service_of(request).engine.changes, Order(by=who(request), discard=discard, dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.delete, policy, order))
+
+
+def _told(policy: str, change: PolicyChange) -> Response:
+    told = {"policy": policy, "version": change.version, "changed": change.changed, "dry_run": change.dry_run}
+    effects = {"differences": change.differences, **change.effects.plain()}
+    return answer({**told, "action": change.action, **effects, "warnings": change.warnings})
 
 
 @router.get("/{policy}", dependencies=[allow("read")], **documented(None, PolicyInfo, refusals=(404,)))
 async def get_policy(request: Request, policy: str) -> Response:
     """The policy's state, versions, rounds, and its model in short."""
     service = service_of(request)
-    told = await asyncio.to_thread(policy_report, service.engine.desk(policy))
+    told = await asyncio.to_thread(_policy, service, service.engine.desk(policy))
     return answer({**told, "latency": service.metrics.latency(policy)})
 
 
@@ -100,6 +130,10 @@ async def get_ranking(request: Request, policy: str, ranking_id: str) -> Respons
     desk = service.engine.desk(policy)
     seq = _seq(service, desk, ranking_id)
     return answer(await asyncio.to_thread(_ranking, service, desk, seq, ranking_id))
+
+
+def _policy(service: Service, desk: Desk) -> dict[str, Any]:
+    return policy_report(desk, kept=service.engine.store.version_states(desk.row.policy))
 
 
 def _seq(service: Service, desk: Desk, ranking_id: str) -> int:

@@ -1,11 +1,14 @@
 """Where the log is kept: one small interface, SQLite and PostgreSQL behind it."""
 
 from fairexp.service.store.base import (
+    AddAction,
     AddKey,
     AddPolicy,
     AddSnapshot,
+    AddState,
     AddVersion,
     Append,
+    DeletePolicy,
     Forget,
     Head,
     Key,
@@ -16,11 +19,14 @@ from fairexp.service.store.base import (
 from fairexp.service.store.opening import open_store
 
 __all__ = [
+    "AddAction",
     "AddKey",
     "AddPolicy",
     "AddSnapshot",
+    "AddState",
     "AddVersion",
     "Append",
+    "DeletePolicy",
     "Forget",
     "Head",
     "Key",

@@ -20,6 +20,7 @@ class Kind(IntEnum):
     POLICY = 1
     SHOWN = 2
     FEEDBACK = 3
+    ACTION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,10 @@ class AddPolicy:
 
 @dataclass(frozen=True, slots=True)
 class AddVersion:
-    """A version of a policy, in force from the log entry `seq` on; `kept` says what it took over.
+    """A version of a policy, in force from the log entry `seq` on.
 
-    `spec` is JSON as declared, `parameters` is JSON of all the ranker's parameters; older files have none.
+    `spec` is JSON as declared, `parameters` is JSON of all the ranker's parameters. `action` says how it came about,
+    `origin` from where ("file" or "api"), `by` whom, and `lost` is JSON: what was given up for it.
     """
 
     policy: int
@@ -79,8 +81,42 @@ class AddVersion:
     seq: int
     at: float
     spec: str
-    kept: str
-    parameters: str | None = None
+    parameters: str
+    action: str
+    origin: str
+    by: str
+    lost: str = "[]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddState:
+    """The state that a version of a policy ended with; of earlier versions, the latest `keep` are kept."""
+
+    policy: int
+    version: int
+    seq: int
+    at: float
+    meta: dict[str, Any]
+    arrays: State
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddAction:
+    """Something that an administrator did: an entry of a log of its own, which nothing expires from."""
+
+    at: float
+    by: str
+    action: str
+    policy: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePolicy:
+    """The end of a policy and of everything that was kept of it. Its number is not used again."""
+
+    policy: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +171,12 @@ class RevokeKey:
     at: float
 
 
-Write = Append | AddPolicy | AddVersion | AddSnapshot | Forget | AddKey | RevokeKey
+Write = (
+    Append | AddPolicy | AddVersion | AddState | AddAction | DeletePolicy | AddSnapshot | Forget | AddKey | RevokeKey
+)
+
+ADMINISTRATION = AddPolicy(0, "(administration)", 0.0)
+"""Whose log the administrators' actions are in; no policy can have that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +213,17 @@ class Store(Protocol):
     def policies(self) -> list[AddPolicy]:
         """All policies, oldest first."""
 
+    def last_policy(self) -> int:
+        """The highest number that a policy has or had; 0 where there was none."""
+
     def versions(self, policy: int) -> list[AddVersion]:
         """All versions of a policy, oldest first."""
+
+    def version_states(self, policy: int) -> list[int]:
+        """The versions of which the last state is kept, oldest first."""
+
+    def version_state(self, policy: int, version: int) -> StoredSnapshot | None:
+        """The state that a version ended with."""
 
     def snapshots(self, policy: int) -> Iterator[StoredSnapshot]:
         """The snapshots of a policy, newest first."""

@@ -73,4 +73,14 @@ MIGRATIONS: dict[str, tuple[str | Callable[[Execute], None], ...]] = {
             policy INTEGER PRIMARY KEY, seq BIGINT NOT NULL, digest BLOB NOT NULL, forgotten BIGINT NOT NULL)""",
         seal_entries,
     ),
+    "0009_changes": (
+        "ALTER TABLE versions DROP COLUMN kept",
+        "ALTER TABLE versions ADD COLUMN action TEXT NOT NULL DEFAULT 'changed'",
+        "ALTER TABLE versions ADD COLUMN origin TEXT NOT NULL DEFAULT 'api'",
+        "ALTER TABLE versions ADD COLUMN by_whom TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE versions ADD COLUMN lost TEXT NOT NULL DEFAULT '[]'",
+        """CREATE TABLE states (
+            policy INTEGER NOT NULL, version INTEGER NOT NULL, seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
+            payload BLOB NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (policy, version))""",
+    ),
 }

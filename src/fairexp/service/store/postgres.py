@@ -12,7 +12,7 @@ from typing import Any
 from fairexp.errors import MissingExtraError
 from fairexp.service.problems import StoreBusyError
 from fairexp.service.store.connections import PooledDatabase
-from fairexp.service.store.migrations import Row
+from fairexp.service.store.migrations import Execute, Row
 
 try:
     import psycopg
@@ -28,6 +28,9 @@ LOCK_SECONDS = 1.0
 
 SERVER_LOCK = 0x66616972
 """The advisory lock that the one server of a database holds."""
+
+ACTIONS_LOCK = SERVER_LOCK + 1
+"""The advisory lock that whoever records an action holds until its transaction ends."""
 
 TYPES = {"BLOB": "BYTEA"}
 """SQLite's words for types, in PostgreSQL."""
@@ -46,6 +49,9 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
 
     def tidy(self) -> None:
         """Autovacuum does it."""
+
+    def serialize(self, execute: Execute) -> None:
+        execute("SELECT pg_advisory_xact_lock(?)", (ACTIONS_LOCK,))
 
     def size(self) -> int:
         return int(self.read("SELECT pg_database_size(current_database())")[0][0])

@@ -14,11 +14,15 @@ from typing import Any, Protocol
 from fairexp.service.packing import pack
 from fairexp.service.problems import StoreError
 from fairexp.service.store.base import (
+    ADMINISTRATION,
+    AddAction,
     AddKey,
     AddPolicy,
     AddSnapshot,
+    AddState,
     AddVersion,
     Append,
+    DeletePolicy,
     Forget,
     Head,
     Key,
@@ -31,7 +35,12 @@ from fairexp.service.store.chain import START, digest_of
 from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
 
 ENTRY = "policy, seq, kind, at, payload, ranking, alias, previous, digest"
-VERSION = "policy, version, seq, at, spec, kept, parameters"
+VERSION = "policy, version, seq, at, spec, parameters, action, origin, by_whom, lost"
+OF_POLICY = ("log", "snapshots", "versions", "states", "heads")
+"""The tables that hold what belongs to a policy."""
+
+DELETED = "-"
+"""How the names of deleted policies begin in the store, and no others."""
 
 
 class Database(Protocol):
@@ -53,6 +62,10 @@ class Database(Protocol):
         """Give back space, where that takes asking."""
         ...
 
+    def serialize(self, execute: Execute) -> None:
+        """Let no other process change the administrators' log until this transaction ends."""
+        ...
+
     def size(self) -> int: ...
 
 
@@ -71,7 +84,9 @@ class SqlStore:
         try:
             self._migrate()
             self._secret = self._make_secret()
-            rows = self.database.read("SELECT policy, seq, digest, forgotten FROM heads")
+            rows = self.database.read(
+                "SELECT policy, seq, digest, forgotten FROM heads WHERE policy <> ?", (ADMINISTRATION.policy,)
+            )
             self._heads = {policy: _head(row) for policy, *row in rows}
         except BaseException:
             self.database.close()
@@ -130,12 +145,7 @@ class SqlStore:
     def _note_heads(self, before: dict[int, Head], execute: Execute) -> None:
         for policy, head in self._heads.items():
             if before.get(policy) is not head:
-                execute(
-                    """INSERT INTO heads (policy, seq, digest, forgotten) VALUES (?, ?, ?, ?)
-                       ON CONFLICT (policy) DO UPDATE
-                       SET seq = excluded.seq, digest = excluded.digest, forgotten = excluded.forgotten""",
-                    (policy, head.seq, head.digest, head.forgotten),
-                )
+                _note_head(policy, head, execute)
 
     @singledispatchmethod
     def _write(self, write: Write, execute: Execute) -> None:
@@ -143,13 +153,25 @@ class SqlStore:
 
     @_write.register
     def _(self, write: Append, execute: Execute) -> None:
-        head = self._heads.get(write.policy, START)
+        self._heads[write.policy] = self._append(write, self._heads.get(write.policy, START), execute)
+
+    def _append(self, write: Append, head: Head, execute: Execute) -> Head:
         if write.seq != head.seq + 1:
             raise StoreError(f"store: entry {write.seq} cannot follow entry {head.seq} in the log of a policy")
         digest = digest_of(write, head.digest)
         row = (write.policy, write.seq, int(write.kind), write.at, write.payload, write.ranking, write.alias)
         execute(f"INSERT INTO log ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, head.digest, digest))
-        self._heads[write.policy] = Head(write.seq, digest, head.forgotten)
+        return Head(write.seq, digest, head.forgotten)
+
+    @_write.register
+    def _(self, write: AddAction, execute: Execute) -> None:
+        # Other processes write here too (`fairexp keys`), so where the log ends is asked for, not remembered.
+        self.database.serialize(execute)
+        found = execute("SELECT seq, digest, forgotten FROM heads WHERE policy = ?", (ADMINISTRATION.policy,))
+        head = _head(found[0]) if found else START
+        payload = pack({"by": write.by, "action": write.action, "policy": write.policy, "details": write.details}, {})
+        entry = Append(ADMINISTRATION.policy, head.seq + 1, Kind.ACTION, write.at, payload)
+        _note_head(ADMINISTRATION.policy, self._append(entry, head, execute), execute)
 
     @_write.register
     def _(self, write: AddPolicy, execute: Execute) -> None:
@@ -157,8 +179,23 @@ class SqlStore:
 
     @_write.register
     def _(self, write: AddVersion, execute: Execute) -> None:
-        row = (write.policy, write.version, write.seq, write.at, write.spec, write.kept, write.parameters)
-        execute(f"INSERT INTO versions ({VERSION}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        row = (write.policy, write.version, write.seq, write.at, write.spec, write.parameters)
+        told = (write.action, write.origin, write.by, write.lost)
+        execute(f"INSERT INTO versions ({VERSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, *told))
+
+    @_write.register
+    def _(self, write: AddState, execute: Execute) -> None:
+        payload = pack(write.meta, write.arrays)
+        row = (write.policy, write.version, write.seq, write.at, payload, hashlib.sha256(payload).digest())
+        execute("INSERT INTO states (policy, version, seq, at, payload, digest) VALUES (?, ?, ?, ?, ?, ?)", row)
+        execute("DELETE FROM states WHERE policy = ? AND version <= ?", (write.policy, write.version - write.keep))
+
+    @_write.register
+    def _(self, write: DeletePolicy, execute: Execute) -> None:
+        for table in OF_POLICY:
+            execute(f"DELETE FROM {table} WHERE policy = ?", (write.policy,))
+        self._heads.pop(write.policy, None)
+        execute("UPDATE policies SET name = ? WHERE id = ?", (f"{DELETED}{write.policy}", write.policy))
 
     @_write.register
     def _(self, write: AddSnapshot, execute: Execute) -> None:
@@ -195,17 +232,29 @@ class SqlStore:
         execute("UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (write.at, write.id))
 
     def policies(self) -> list[AddPolicy]:
-        return [AddPolicy(*row) for row in self.database.read("SELECT id, name, at FROM policies ORDER BY id")]
+        sql = "SELECT id, name, at FROM policies WHERE name NOT LIKE ? ORDER BY id"
+        return [AddPolicy(*row) for row in self.database.read(sql, (f"{DELETED}%",))]
+
+    def last_policy(self) -> int:
+        return self.database.read("SELECT MAX(id) FROM policies")[0][0] or 0
 
     def versions(self, policy: int) -> list[AddVersion]:
         sql = f"SELECT {VERSION} FROM versions WHERE policy = ? ORDER BY version"
         return [AddVersion(*row) for row in self.database.read(sql, (policy,))]
 
+    def version_states(self, policy: int) -> list[int]:
+        sql = "SELECT version FROM states WHERE policy = ? ORDER BY version"
+        return [version for (version,) in self.database.read(sql, (policy,))]
+
+    def version_state(self, policy: int, version: int) -> StoredSnapshot | None:
+        sql = "SELECT seq, at, payload, digest FROM states WHERE policy = ? AND version = ?"
+        rows = self.database.read(sql, (policy, version))
+        return _snapshot(rows[0]) if rows else None
+
     def snapshots(self, policy: int) -> Iterator[StoredSnapshot]:
         for seq in self.snapshot_seqs(policy):
             sql = "SELECT seq, at, payload, digest FROM snapshots WHERE policy = ? AND seq = ?"
-            for found_seq, at, payload, digest in self.database.read(sql, (policy, seq)):
-                yield StoredSnapshot(found_seq, at, bytes(payload), bytes(digest))
+            yield from (_snapshot(row) for row in self.database.read(sql, (policy, seq)))
 
     def snapshot_seqs(self, policy: int) -> list[int]:
         sql = "SELECT seq FROM snapshots WHERE policy = ? ORDER BY seq DESC"
@@ -249,6 +298,20 @@ class SqlStore:
 
     def size(self) -> int:
         return self.database.size()
+
+
+def _note_head(policy: int, head: Head, execute: Execute) -> None:
+    execute(
+        """INSERT INTO heads (policy, seq, digest, forgotten) VALUES (?, ?, ?, ?)
+           ON CONFLICT (policy) DO UPDATE
+           SET seq = excluded.seq, digest = excluded.digest, forgotten = excluded.forgotten""",
+        (policy, head.seq, head.digest, head.forgotten),
+    )
+
+
+def _snapshot(row: Row) -> StoredSnapshot:
+    seq, at, payload, digest = row
+    return StoredSnapshot(seq, at, bytes(payload), bytes(digest))
 
 
 def _entry(row: Row) -> Append:

@@ -13,7 +13,7 @@ from typing import Any
 
 from fairexp.service.problems import StoreBusyError
 from fairexp.service.store.connections import PooledDatabase
-from fairexp.service.store.migrations import Row
+from fairexp.service.store.migrations import Execute, Row
 
 BUSY_SECONDS = 5.0
 PAGES_AT_ONCE = 2000
@@ -39,6 +39,9 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         with self._as_store_errors():
             if self._writer is not None:
                 self._writer.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+
+    def serialize(self, execute: Execute) -> None:
+        """A writing transaction is alone as it is."""
 
     def size(self) -> int:
         files = (self.path, self.path.with_name(self.path.name + "-wal"))

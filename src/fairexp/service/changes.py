@@ -1,0 +1,294 @@
+"""What administrators do to policies: declare, change, roll back, reset, delete; each recorded, none by accident."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from fairexp.service.building import warm_up
+from fairexp.service.desk import Desk
+from fairexp.service.packing import pack
+from fairexp.service.policy import PolicySpec
+from fairexp.service.problems import ServiceError, invalid
+from fairexp.service.recovery import restored_version
+from fairexp.service.runtime import Runtime
+from fairexp.service.store.base import (
+    AddAction,
+    AddPolicy,
+    AddState,
+    AddVersion,
+    Append,
+    DeletePolicy,
+    Kind,
+    Write,
+)
+from fairexp.service.succession import LEDGER, MODEL, Effects, differences, succeed
+
+if TYPE_CHECKING:
+    from fairexp.service.engine import Engine
+
+LOG = logging.getLogger("fairexp.service")
+Origin = Literal["file", "api"]
+Prefer = Literal["file", "store"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What a change did, or would do: the version then in force, its effects, and warnings."""
+
+    version: int
+    changed: bool
+    action: str
+    effects: Effects = field(default_factory=Effects)
+    warnings: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who asks for a change, whether it may lose what its effects name, and whether to tell only."""
+
+    by: str = "unknown"
+    origin: Origin = "api"
+    discard: bool = False
+    dry_run: bool = False
+
+
+class Changes:
+    """Changes to an engine's policies, one at a time. Each returns when it is on disk."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(self, name: str, spec: PolicySpec, order: Order) -> PolicyChange:
+        """Declare a policy, or change it."""
+        engine = self._engine
+        self._check_limits(spec)
+        with engine.declaring:
+            if name not in engine.names():
+                return self._create(name, spec, order)
+            desk = engine.desk(name)
+            with desk.lock:
+                if desk.runtime.spec == spec:
+                    return PolicyChange(desk.runtime.version, False, "as it was", dry_run=order.dry_run)
+            warm_up(spec)
+            return self._succeed(desk, spec, order, action="changed")
+
+    def declare(self, name: str, spec: PolicySpec, order: Order, *, prefer: Prefer | None) -> PolicyChange:
+        """Put a policy that a file declares, unless what is in force was changed over the API since.
+
+        Then `prefer` decides; where it does not, that is a `ServiceError` that shows the difference.
+        """
+        engine = self._engine
+        if name in engine.names():
+            desk = engine.desk(name)
+            with desk.lock:
+                runtime, latest = desk.runtime, desk.versions[-1]
+            if runtime.spec != spec and latest.origin == "api" and prefer != "file":
+                lines = differences(spec, runtime.spec)
+                if prefer is None:
+                    raise _conflict(name, latest, lines)
+                return PolicyChange(runtime.version, False, "as it was", differences=lines)
+        return self.put(name, spec, order)
+
+    def rollback(self, name: str, version: int, order: Order) -> PolicyChange:
+        """Go on from the state that an earlier version ended with, as a new version."""
+        engine = self._engine
+        with engine.declaring:
+            desk = engine.desk(name)
+            with desk.lock:
+                before = desk.runtime
+            if version not in before.specs or version >= before.version:
+                raise invalid("version", version, f"an earlier version than {before.version}, the one in force")
+            runtime = restored_version(engine.store, desk.row, version, before.specs)
+            if runtime is None:
+                raise ServiceError(
+                    "state_not_kept",
+                    f"version: the state of version {version} is not kept any more (setting kept_states)",
+                    status=410,
+                    field="version",
+                )
+            warm_up(runtime.spec)
+            with desk.lock:
+                before = desk.runtime
+                changed = PolicyChange(
+                    before.version + 1,
+                    changed=True,
+                    action=f"rolled back to version {version}",
+                    effects=Effects(
+                        kept=(
+                            f"the state that version {version} ended with: {runtime.totals.rounds:,} rankings, "
+                            f"{runtime.totals.updates:,} updates",
+                        ),
+                        new=(f"version {before.version} can be rolled back to in turn",),
+                    ),
+                    differences=differences(before.spec, runtime.spec),
+                    dry_run=order.dry_run,
+                )
+                if order.dry_run:
+                    return changed
+                engine.check_store()
+                same = type(runtime.ranker.learner) is type(before.ranker.learner)
+                runtime.version, runtime.generation = before.version + 1, before.generation + (not same)
+                runtime.specs = {**before.specs, runtime.version: runtime.spec}
+                runtime.seq, runtime.at = before.seq, before.at
+                runtime.ranker.count_on(before.ranker)  # numbers of rankings go on: none is used twice
+                done = self._adopt(desk, runtime, changed, order)
+            done.result()
+            return changed
+
+    def reset(self, name: str, what: Collection[str], order: Order) -> PolicyChange:
+        """Start anew with the model, the ledger or both; what there was can be rolled back to."""
+        if not what or any(each not in (MODEL, LEDGER) for each in what):
+            raise invalid("what", ", ".join(what) or "nothing", f"{MODEL}, {LEDGER} or both")
+        engine = self._engine
+        with engine.declaring:
+            desk = engine.desk(name)
+            with desk.lock:
+                spec = desk.runtime.spec
+            told = Order(order.by, order.origin, discard=True, dry_run=order.dry_run)
+            return self._succeed(desk, spec, told, action=f"reset {' and '.join(sorted(what))}", drop=what)
+
+    def delete(self, name: str, order: Order) -> PolicyChange:
+        """Put an end to a policy: its versions, its log, its state. Nothing brings it back."""
+        engine = self._engine
+        with engine.declaring:
+            desk = engine.desk(name)
+            with desk.lock:
+                runtime = desk.runtime
+                counts = f"{runtime.totals.rounds:,} rankings, {runtime.totals.updates:,} updates"
+                effects = Effects(lost=(f"policy {name!r} with all its {runtime.version} versions: {counts}",))
+                changed = PolicyChange(runtime.version, True, "deleted", effects, dry_run=order.dry_run)
+                if not self._go_ahead(changed, order):
+                    return changed
+                engine.check_store()
+                details = {"versions": runtime.version, "log": engine.store.head(desk.row.policy).note}
+                action = AddAction(engine.clock(), order.by, "deleted", name, details)
+                done = engine.writer.submit([DeletePolicy(desk.row.policy), action])
+                engine.dismiss(desk)
+            done.result()
+            return changed
+
+    def _create(self, name: str, spec: PolicySpec, order: Order) -> PolicyChange:
+        engine = self._engine
+        if len(engine.names()) >= engine.settings.max_policies:
+            raise ServiceError("too_many_policies", f"policy: at most {engine.settings.max_policies}", status=409)
+        warm_up(spec)
+        runtime, notes = Runtime.new(spec)
+        changed = PolicyChange(1, True, "created", warnings=notes, dry_run=order.dry_run)
+        if order.dry_run:
+            return changed
+        engine.check_store()
+        runtime.at, runtime.seq = engine.clock(), 1
+        desk = Desk(
+            AddPolicy(engine.store.last_policy() + 1, name, runtime.at), cached_bytes=engine.settings.cached_bytes
+        )
+        version = _version(desk, runtime, changed, order, at=runtime.at)
+        action = _action(name, changed, order, at=runtime.at)
+        engine.writer.submit([desk.row, _entry(desk, runtime), version, action]).result()
+        engine.admit(desk, runtime, version)
+        return changed
+
+    def _succeed(
+        self, desk: Desk, spec: PolicySpec, order: Order, *, action: str, drop: Collection[str] = ()
+    ) -> PolicyChange:
+        with desk.lock:
+            self._engine.check_store()
+            before = desk.runtime
+            next_ = succeed(before, spec, drop=drop)
+            changed = PolicyChange(
+                next_.runtime.version,
+                changed=True,
+                action=action,
+                effects=next_.effects,
+                warnings=next_.warnings,
+                differences=differences(before.spec, spec),
+                dry_run=order.dry_run,
+            )
+            if not self._go_ahead(changed, order):
+                return changed
+            done = self._adopt(desk, next_.runtime, changed, order)
+        done.result()
+        return changed
+
+    def _go_ahead(self, changed: PolicyChange, order: Order) -> bool:
+        if order.dry_run:
+            return False
+        if changed.effects.lost and not order.discard:
+            raise ServiceError(
+                "would_lose",
+                f"this change would lose {'; '.join(changed.effects.lost)}. Nothing was changed. Ask again with "
+                "discard=true if that shall go (serve --discard for a file), or with dry_run=true to see all of it",
+                status=409,
+                field="discard",
+            )
+        return True
+
+    def _adopt(self, desk: Desk, runtime: Runtime, changed: PolicyChange, order: Order) -> Future[None]:
+        """Go on with another version; under the desk's lock."""
+        engine, before, at = self._engine, desk.runtime, self._engine.clock()
+        meta, arrays = before.state()
+        ended = AddState(
+            desk.row.policy, before.version, before.seq, at, meta, arrays, keep=engine.settings.kept_states
+        )
+        runtime.seq = before.seq + 1
+        version = _version(desk, runtime, changed, order, at=at)
+        writes: list[Write] = [ended, _entry(desk, runtime), version, _action(desk.row.name, changed, order, at=at)]
+        done = engine.submit(desk, writes, runtime.seq)
+        desk.replace(runtime, version)
+        return done
+
+    def _check_limits(self, spec: PolicySpec) -> None:
+        settings = self._engine.settings
+        for name, given, most in (
+            ("features", spec.n_features, settings.max_features),
+            ("length", spec.length, settings.max_length),
+            ("groups", len(spec.groups), settings.max_groups),
+        ):
+            if given > most:
+                raise invalid(name, given, f"at most {most}", "It is a limit of this server.")
+
+
+def _entry(desk: Desk, runtime: Runtime) -> Append:
+    """The log's entry for a version: its spec and the state it starts from."""
+    meta, arrays = runtime.state()
+    payload = pack({**meta, "spec": runtime.spec.model_dump(mode="json")}, arrays)
+    return Append(desk.row.policy, runtime.seq, Kind.POLICY, runtime.at, payload)
+
+
+def _version(desk: Desk, runtime: Runtime, changed: PolicyChange, order: Order, *, at: float) -> AddVersion:
+    return AddVersion(
+        policy=desk.row.policy,
+        version=runtime.version,
+        seq=runtime.seq,
+        at=at,
+        spec=runtime.spec.model_dump_json(),
+        parameters=orjson.dumps(runtime.parameters).decode(),
+        action=changed.action,
+        origin=order.origin,
+        by=order.by,
+        lost=orjson.dumps(changed.effects.lost).decode(),
+    )
+
+
+def _action(name: str, changed: PolicyChange, order: Order, *, at: float) -> AddAction:
+    details: dict[str, Any] = {"version": changed.version, "origin": order.origin, "differences": changed.differences}
+    return AddAction(at, order.by, changed.action, name, {**details, "lost": list(changed.effects.lost)})
+
+
+def _conflict(name: str, latest: AddVersion, lines: list[str]) -> ServiceError:
+    return ServiceError(
+        "file_differs",
+        f"policy {name}: the file differs from version {latest.version}, which was {latest.action} over the API by "
+        f"{latest.by}. In the file, and in force:\n  "
+        + "\n  ".join(lines)
+        + "\nBring the file up to date, or say which one wins: --prefer file, or --prefer store",
+        status=409,
+        field="policies",
+    )
