@@ -33,8 +33,8 @@ class Feature(Strict):
     """
 
     name: Label
-    shift: float | None = None
-    scale: Annotated[float, Field(gt=0)] | None = None
+    shift: Annotated[float, Field(ge=-1e30, le=1e30)] | None = None
+    scale: Annotated[float, Field(ge=1e-30, le=1e30)] | None = None
     default: float | None = None
 
 
