@@ -32,6 +32,7 @@ COMMANDS = {
     "reproduce": Entry("reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."),
     "serve": Entry("serve:serve", "Rank, learn and stay fair over HTTP."),
     "keys": Entry("keys:app", "Make, list and revoke the keys of a service."),
+    "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
     "exposure": Entry(
         "exposure:exposure",

@@ -8,7 +8,17 @@ from typing import Any, Self
 import httpx
 from numpy.typing import ArrayLike
 
-from fairexp.client.calls import Call, Event, batch_call, feedback_call, policy_path, rank_call, result_of, unreached
+from fairexp.client.calls import (
+    Call,
+    Event,
+    batch_call,
+    feedback_call,
+    flags,
+    policy_path,
+    rank_call,
+    result_of,
+    unreached,
+)
 
 
 class AsyncClient:
@@ -38,9 +48,32 @@ class AsyncClient:
         """Report on several rankings, each with `ranking_id` and `events`; one result each."""
         return list((await self._send(batch_call(batch)))["results"])
 
-    async def put_policy(self, policy: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-        """Declare or change a policy."""
-        return dict(await self._send(Call("PUT", policy_path(policy), dict(spec))))
+    async def put_policy(
+        self, policy: str, spec: Mapping[str, Any], *, dry_run: bool = False, discard: bool = False
+    ) -> dict[str, Any]:
+        """Declare or change a policy; `dry_run` says what would happen, `discard` lets go of what would be lost."""
+        query = flags(dry_run=dry_run, discard=discard)
+        return dict(await self._send(Call("PUT", policy_path(policy), dict(spec), query)))
+
+    async def roll_back(self, policy: str, version: int, *, dry_run: bool = False) -> dict[str, Any]:
+        """Go on from the state that an earlier version of a policy ended with."""
+        query = {**flags(dry_run=dry_run), "version": version}
+        return dict(await self._send(Call("POST", policy_path(policy, "rollback"), query=query)))
+
+    async def reset(self, policy: str, what: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+        """Start a policy anew with its "model", its "ledger", or both."""
+        query = {**flags(dry_run=dry_run), "what": list(what)}
+        return dict(await self._send(Call("POST", policy_path(policy, "reset"), query=query)))
+
+    async def delete_policy(self, policy: str, *, dry_run: bool = False, discard: bool = False) -> dict[str, Any]:
+        """Put an end to a policy and to everything that was kept of it."""
+        query = flags(dry_run=dry_run, discard=discard)
+        return dict(await self._send(Call("DELETE", policy_path(policy), query=query)))
+
+    async def actions(self, *, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+        """What administrators did, newest first, below the number `before` if given."""
+        query = {"limit": limit} if before is None else {"limit": limit, "before": before}
+        return list((await self._send(Call("GET", "/v1/actions", query=query)))["actions"])
 
     async def policies(self) -> list[dict[str, Any]]:
         """All policies."""

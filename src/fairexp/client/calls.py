@@ -67,6 +67,15 @@ def policy_path(policy: str, *rest: str) -> str:
     return "/".join(["/v1/policies", *(quote(part, safe="") for part in (policy, *rest))])
 
 
+def flags(**values: bool) -> dict[str, Any]:
+    """Those that are set, as a query has them.
+
+    >>> flags(dry_run=True, discard=False)
+    {'dry_run': 'true'}
+    """
+    return {name: "true" for name, value in values.items() if value}
+
+
 def feedback_call(ranking_id: str, events: Sequence[Event], *, final: bool = False) -> Call:
     """Feedback for one ranking."""
     return Call("POST", "/v1/feedback", {"ranking_id": ranking_id, "events": [dict(e) for e in events], "final": final})

@@ -132,8 +132,8 @@ def _wider_gap(before: Runtime, after: Runtime) -> list[str]:
     if excess(after) <= max(excess(before), 0.0) + 1e-9:
         return []
     return [
-        f"groups: the account begins {excess(after):.4g} beyond the tolerance of {after.spec.tolerance:g}, and rankings "
-        "will make up for it. Reset the ledger if they shall not."
+        f"groups: the account begins {excess(after):.4g} beyond the tolerance of {after.spec.tolerance:g}, and "
+        "rankings will make up for it. Reset the ledger if they shall not."
     ]
 
 
