@@ -127,10 +127,8 @@ class Engine:
         try:
             return self._desks[name]
         except KeyError:
-            known = ", ".join(self.names()) or "there is none yet"
-            raise ServiceError(
-                "unknown_policy", f"policy: no policy is called {name!r} ({known})", status=404, field="policy"
-            ) from None
+            message = f"policy: no policy is called {name!r}; GET /v1/policies lists them"
+            raise ServiceError("unknown_policy", message, status=404, field="policy") from None
 
     def put_policy(self, name: str, spec: PolicySpec) -> PolicyChange:
         """Declare a policy, or change it; returns when that is on disk."""

@@ -21,7 +21,7 @@ from fairexp.service.schemas import (
     RankingInfo,
     RankingList,
 )
-from fairexp.service.service import Service, allow, service_of
+from fairexp.service.service import EACH, Service, allow, sees, service_of
 from fairexp.service.web import answer, parsed, read_body
 
 router = APIRouter(prefix="/v1/policies")
@@ -32,14 +32,16 @@ KEPT = {
 }
 
 
-@router.get("", dependencies=[allow("read")], **documented(None, PolicyList))
+@router.get("", dependencies=[allow("read", EACH)], **documented(None, PolicyList))
 async def list_policies(request: Request) -> Response:
-    """All policies with their versions and rounds."""
+    """All policies that the key is for, with their versions and rounds."""
     engine = service_of(request).engine
-    return answer({"policies": [brief(engine.desk(name)) for name in engine.names()]})
+    return answer({"policies": [brief(engine.desk(name)) for name in engine.names() if sees(request, name)]})
 
 
-@router.put("/{policy}", dependencies=[allow("admin")], **documented(PolicySpec, PolicyAnswer, refusals=(409,)))
+@router.put(
+    "/{policy}", dependencies=[allow("admin", "policy")], **documented(PolicySpec, PolicyAnswer, refusals=(409,))
+)
 async def put_policy(request: Request, policy: str) -> Response:
     """Declare a policy, or change it: the new version keeps what it can of the old one, and says what."""
     service = service_of(request)
@@ -54,7 +56,7 @@ async def put_policy(request: Request, policy: str) -> Response:
     return answer({**told, "message": message, "warnings": change.warnings})
 
 
-@router.get("/{policy}", dependencies=[allow("read")], **documented(None, PolicyInfo, refusals=(404,)))
+@router.get("/{policy}", dependencies=[allow("read", "policy")], **documented(None, PolicyInfo, refusals=(404,)))
 async def get_policy(request: Request, policy: str) -> Response:
     """The policy's state, versions, rounds, and its model in short."""
     service = service_of(request)
@@ -62,7 +64,9 @@ async def get_policy(request: Request, policy: str) -> Response:
     return answer({**told, "latency": service.metrics.latency(policy)})
 
 
-@router.get("/{policy}/fairness", dependencies=[allow("read")], **documented(None, FairnessAnswer, refusals=(404,)))
+@router.get(
+    "/{policy}/fairness", dependencies=[allow("read", "policy")], **documented(None, FairnessAnswer, refusals=(404,))
+)
 async def get_fairness(
     request: Request,
     policy: str,
@@ -74,7 +78,9 @@ async def get_fairness(
     return answer(await asyncio.to_thread(fairness_report, desk, points=points, recent=recent))
 
 
-@router.get("/{policy}/rankings", dependencies=[allow("read")], **documented(None, RankingList, refusals=(404,)))
+@router.get(
+    "/{policy}/rankings", dependencies=[allow("read", "policy")], **documented(None, RankingList, refusals=(404,))
+)
 async def list_rankings(
     request: Request,
     policy: str,
@@ -91,7 +97,7 @@ async def list_rankings(
 
 @router.get(
     "/{policy}/rankings/{ranking_id}",
-    dependencies=[allow("read")],
+    dependencies=[allow("read", "policy")],
     **documented(None, RankingInfo, refusals=(404, 410)),
 )
 async def get_ranking(request: Request, policy: str, ranking_id: str) -> Response:

@@ -73,4 +73,5 @@ MIGRATIONS: dict[str, tuple[str | Callable[[Execute], None], ...]] = {
             policy INTEGER PRIMARY KEY, seq BIGINT NOT NULL, digest BLOB NOT NULL, forgotten BIGINT NOT NULL)""",
         seal_entries,
     ),
+    "0007_key_policies": ("ALTER TABLE keys ADD COLUMN policies TEXT",),
 }
