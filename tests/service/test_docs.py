@@ -41,7 +41,7 @@ def _curl(client: httpx.Client, command: str) -> httpx.Response:
 
 def test_every_route_and_role_is_in_the_table() -> None:
     text = (DOCS / "service.md").read_text(encoding="utf-8")
-    for (method, path), role in DECISIONS.items():
+    for (method, path), (role, _) in DECISIONS.items():
         shown = path.replace("{ranking_id}", "{id}").replace("{name}", "...")
         assert shown in text, path
         if method == "PUT" or "/v1/" in path:

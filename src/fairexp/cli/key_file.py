@@ -30,9 +30,11 @@ def check_open(option: str, address: str, host: str) -> None:
     with opened_store(address) as store:
         in_force = _in_force(store)
     if in_force:
-        raise ArgumentError(
-            option, _count(in_force), "a store without keys", f"Start without {option}, or revoke them."
+        given, remedy = (
+            f"one with {_count(in_force)}",
+            f"Start without {option}, or revoke them: fairexp keys revoke ID",
         )
+        raise ArgumentError(option, given, "a store without keys in force", remedy)
     _say(f"Open ({option}): everybody on this machine may do everything, without a key.", "yellow")
     _say("For trying it out only. Put no proxy in front of it: its visitors would be let in.", "yellow")
 
@@ -53,8 +55,10 @@ def prepare_keys(address: str, *, key_file: Path | None, url: str) -> None:
         _say("All keys are revoked: nobody is let in. Make a new one: fairexp keys add NAME --role admin", "yellow")
         return
     _say(f"{_count(in_force)} in force; nobody is let in without one. More: fairexp keys add NAME --role ROLE")
-    if path.exists() and os.access(path, os.R_OK) and key_of(path.read_text().strip(), in_force) is None:
-        _say(f"The key in {path} is not one of them: it was revoked, or is another store's.", "yellow")
+    if path.exists() and os.access(path, os.R_OK):
+        known = key_of(path.read_text(errors="replace").strip(), in_force) is not None
+        other = "is not one of them: it was revoked, or is another store's"
+        _say(f"The key in {path} {'is one of them' if known else other}.", "" if known else "yellow")
 
 
 def key_file_of(address: str) -> Path:

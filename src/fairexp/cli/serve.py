@@ -156,13 +156,13 @@ def _run(
         from fairexp.cli.serve_demo import DemoTraffic
 
         DemoTraffic(server).start()
-    _stop_on_hangup(server)
+    stop_on_hangup(server)
     server.run()
     if failed:
         raise failed[0]
 
 
-def _stop_on_hangup(server: uvicorn.Server) -> None:
+def stop_on_hangup(server: uvicorn.Server) -> None:
     """A terminal that closes stops the server as SIGTERM does, unless `nohup` or the like said to go on."""
 
     def stop(*_: object) -> None:
