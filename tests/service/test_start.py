@@ -72,9 +72,10 @@ def until(done: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[Process]:
-    """`fairexp serve` in `folder`, with the policy `shop`."""
-    (folder / "policies.yaml").write_text(yaml.safe_dump({"policies": {"shop": SPEC.model_dump(mode="json")}}))
+def serving(folder: Path, *arguments: str, policies: str | None = None) -> Iterator[Process]:
+    """`fairexp serve` in `folder`, with these policies in YAML, or with `shop`."""
+    shop = {"policies": {"shop": SPEC.model_dump(mode="json")}}
+    (folder / "policies.yaml").write_text(yaml.safe_dump(shop) if policies is None else policies)
     command = [*COMMAND, "serve", "--policies", "policies.yaml", "--port", "0", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment) as process:
@@ -91,21 +92,22 @@ def refused(folder: Path, *arguments: str) -> str:
     return done.stderr
 
 
-def test_the_first_start_makes_a_key_and_says_where_but_not_what(tmp_path: Path) -> None:
-    with serving(tmp_path, "--host", "0.0.0.0") as server:
+def test_the_first_start_makes_a_key_and_says_where_but_not_what(tmp_path: Path, address: str) -> None:
+    file = tmp_path / ("fairexp-admin.key" if "://" in address else f"{address}.admin-key")
+    with serving(tmp_path, "--store", address, "--host", "0.0.0.0") as server:
         server.wait_ready()
-        token = (tmp_path / "fairexp.db.admin-key").read_text().strip()
+        token = file.read_text().strip()
         assert httpx.get(f"{server.url}/v1/policies").status_code == 401
         asked = httpx.get(f"{server.url}/v1/policies", headers={"X-API-Key": token})
         assert [each["policy"] for each in asked.json()["policies"]] == ["shop"]
         written = "".join(server.said) + server.end()
-    assert "fairexp.db.admin-key" in "".join(server.said[:5])
+    assert file.name in "".join(server.said[:5])
     assert TOKEN.fullmatch(token) and not TOKEN.search(written) and token[16:] not in written
     assert all(json.loads(line)["message"] for line in written.splitlines() if line.startswith("{"))
-    assert stat.S_IMODE((tmp_path / "fairexp.db.admin-key").stat().st_mode) == 0o600
-    with serving(tmp_path) as server:
-        assert "1 key in force" in server.said[0] and "fairexp.db.admin-key is one of them" in server.said[1]
-    assert (tmp_path / "fairexp.db.admin-key").read_text().strip() == token
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with serving(tmp_path, "--store", address) as server:
+        assert "1 key in force" in server.said[0] and f"{file.name} is one of them" in server.said[1]
+    assert file.read_text().strip() == token
 
 
 def first_key(address: str, path: Path) -> str:

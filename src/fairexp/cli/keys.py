@@ -15,7 +15,7 @@ from fairexp.cli.serve import DEFAULT_STORE, StoreAddress
 if TYPE_CHECKING:
     from fairexp.service.store import Store
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service.")
+app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service, by role and by policy.")
 
 
 @app.command("add")

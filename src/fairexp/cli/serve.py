@@ -50,7 +50,10 @@ def serve(
         typer.Option("--open", help="For trying it out: everybody on this machine may do everything without a key."),
     ] = False,
     log_level: Annotated[
-        LogLevel, typer.Option(envvar="FAIREXP_LOG_LEVEL", help="From which level on the log is written.")
+        LogLevel,
+        typer.Option(
+            envvar="FAIREXP_LOG_LEVEL", help="From which level on the log is written: debug, info, warning, error."
+        ),
     ] = LogLevel.info,
     no_request_log: Annotated[
         bool, typer.Option("--no-request-log", help="No line in the log for each request, unless it is refused.")
