@@ -266,7 +266,7 @@ def test_the_rate_of_a_key_is_limited(live: Start, sqlite_address: str) -> None:
     _, token = make_key(store, name="slow", roles=["read"], rate=5.0)
     _, other = make_key(store, name="fast", roles=["read"])
     store.close()
-    running = live(sqlite_address, policies={})
+    running = live(sqlite_address, policies={}, open=False)
     statuses = [_status(running.client, token) for _ in range(12)]
     assert 5 <= statuses.count(200) <= 8 and 429 in statuses
     assert _status(running.client, other) == 200

@@ -117,11 +117,11 @@ def _count(keys: dict[str, Key]) -> str:
 
 
 def _introduce(path: Path, url: str) -> None:
-    file = shlex.quote(str(path))
+    place = path.absolute()
     _say("First start: nobody is let in without a key, so here is one that may do everything:", "bold")
-    _say(f"\n    {path}    (only you can read it)\n", "bold green")
+    _say(f"\n    {place}    (only you can read it)\n", "bold green")
     _say("Use it:\n")
-    _say(f"    export FAIREXP_KEY=$(cat {file})", "cyan")
+    _say(f"    export FAIREXP_KEY=$(cat {shlex.quote(str(place))})", "cyan")
     _say(f'    curl -H "Authorization: Bearer $FAIREXP_KEY" {url}/v1/policies', "cyan")
     _say(f"\nThe page at {url}/ asks for it. For others make keys that may do less:\n")
     _say("    fairexp keys add NAME --role rank --role feedback --policy POLICY\n", "cyan")
