@@ -31,7 +31,9 @@ from fairexp.service.store import open_store
 from tests.service.live import Live, Standstill
 from tests.service.worlds import SPEC, rank_body
 
-COMMAND = [sys.executable, "-c", "from fairexp.cli import main; main()"]
+# The tests may run under `nohup`; what they start must not take SIGHUP for something to ignore.
+PROGRAM = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from fairexp.cli import main; main()"
+COMMAND = [sys.executable, "-c", PROGRAM]
 TOKEN = re.compile(r"fx_[0-9a-f]{12}_[0-9a-f]{48}")
 
 

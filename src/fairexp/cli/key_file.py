@@ -30,11 +30,8 @@ def check_open(option: str, address: str, host: str) -> None:
     with opened_store(address) as store:
         in_force = _in_force(store)
     if in_force:
-        given, remedy = (
-            f"one with {_count(in_force)}",
-            f"Start without {option}, or revoke them: fairexp keys revoke ID",
-        )
-        raise ArgumentError(option, given, "a store without keys in force", remedy)
+        remedy = f"Start without {option}, or revoke them: fairexp keys revoke ID"
+        raise ArgumentError(option, f"one with {_count(in_force)}", "a store without keys in force", remedy)
     _say(f"Open ({option}): everybody on this machine may do everything, without a key.", "yellow")
     _say("For trying it out only. Put no proxy in front of it: its visitors would be let in.", "yellow")
 
