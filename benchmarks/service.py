@@ -173,7 +173,7 @@ def serve(folder: str, mode: str) -> None:
     from fairexp.service.store import open_store
 
     spec = PolicySpec(features=D, groups={"small": 1.0, "large": 1.0}, length=LENGTH, tolerance=0.1, seed=1)
-    service = Service(open_store(Path(folder) / "store.db"), policies={"bench": spec})
+    service = Service(open_store(Path(folder) / "store.db"), policies={"bench": spec}, open=True)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     threading.Thread(target=_announce, args=(service, listener.getsockname()[1], mode), daemon=True).start()

@@ -94,7 +94,7 @@ def live() -> Iterator[Callable[..., Live]]:
         settings = Settings().changed(options.pop("settings", {}))
         declared = {"shop": SPEC} if policies is None else policies
         headers = options.pop("headers", {})
-        service = Service(open_store(address), settings=settings, policies=declared, **options)
+        service = Service(open_store(address), settings=settings, policies=declared, **{"open": True, **options})
         running.append(Live(service, headers=headers))
         if wait:
             running[-1].wait_ready()

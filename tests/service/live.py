@@ -18,7 +18,8 @@ class Live:
 
     def __init__(self, service: Service, **options: Any) -> None:
         self.service = service
-        config = uvicorn.Config(create_app(service), port=0, log_config=None, access_log=False, lifespan="on")
+        self.app = create_app(service)
+        config = uvicorn.Config(self.app, port=0, log_config=None, access_log=False, lifespan="on")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()

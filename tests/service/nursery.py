@@ -38,7 +38,8 @@ def main() -> None:
             die_with_parent()
             # Children hold no end of the pipe, so that it closes with the harness.
             os.close(sys.stdin.fileno())
-            service = Service(open_store(address), settings=Settings().changed(settings), policies={"shop": SPEC})
+            store, changed = open_store(address), Settings().changed(settings)
+            service = Service(store, settings=changed, policies={"shop": SPEC}, open=True)
             uvicorn.run(create_app(service), port=port, log_config=None, access_log=False)
             os._exit(0)
         print(child, flush=True)  # noqa: T201

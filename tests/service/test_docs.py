@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
+import pytest
 
-from fairexp.service.policy import load_policies
 from tests.service.live import Live
 from tests.service.test_access import DECISIONS
+from tests.service.test_start import COMMAND, serving
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def test_the_tutorial_works_as_written(live: Callable[..., Live], sqlite_address: str, tmp_path: Path) -> None:
+def test_the_tutorial_works_as_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = (DOCS / "service" / "tutorial.md").read_text(encoding="utf-8")
-    declared = tmp_path / "policies.yaml"
-    declared.write_text(re.search(r"```yaml\n(.*?)```", text, re.DOTALL).group(1), encoding="utf-8")  # type: ignore[union-attr]
-    running = live(sqlite_address, policies=load_policies(declared))
+    blocks = re.findall(r"```(yaml|sh|python)\n(.*?)```", text, re.DOTALL)
+    (declared,) = [block for kind, block in blocks if kind == "yaml"]
+    install, start, export, *commands, add = [block for kind, block in blocks if kind == "sh"]
+    assert install == "pip install 'fairexp[service]'\n"
+    assert start == "fairexp serve --policies policies.yaml\n" and "`policies.yaml`" in text
+    with serving(tmp_path, policies=declared) as server:
+        server.wait_ready()
+        key = subprocess.check_output(["sh", "-c", f'{export} printf %s "$FAIREXP_KEY"'], cwd=tmp_path, text=True)
+        monkeypatch.setenv("FAIREXP_KEY", key)
+        check_commands(server.url, commands)
+        names: dict[str, Any] = {}
+        for kind, block in blocks:
+            if kind == "python":
+                exec(block.replace("http://localhost:8000", server.url), names)
+        names["client"].close()
+        server.end()
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in printed[:5]] == ["1", "2", "3", "4", "5"]
+    assert printed[5] == "learned" and len(printed) > 6
+    made = subprocess.run([*COMMAND, *add.split()[1:]], cwd=tmp_path, text=True, capture_output=True, check=True)
+    assert re.fullmatch(r"fx_\w+\n", made.stdout) and "feedback, rank, for shop only" in made.stderr
+
+
+def check_commands(url: str, commands: list[str]) -> None:
+    """Rank, learn, ask why and look at the numbers, with `curl` as it stands there."""
     ranking_id, answers = "", []
-    for command in re.findall(r"```sh\n(curl .*?)```", text, re.DOTALL):
-        answer = _curl(running.client, command.replace("RANKING_ID", ranking_id))
+    for command in commands:
+        answer = _curl(url, command.replace("RANKING_ID", ranking_id))
         assert answer.status_code == 200, answer.text
         answers.append(answer.json())
         ranking_id = ranking_id or answers[0]["ranking_id"]
@@ -33,15 +61,21 @@ def test_the_tutorial_works_as_written(live: Callable[..., Live], sqlite_address
     assert told["explanation"]["summary"] and fairness["rounds"] == 1
 
 
-def _curl(client: httpx.Client, command: str) -> httpx.Response:
-    path = re.search(r"localhost:8000(/[^\s\"']*)", command).group(1)  # type: ignore[union-attr]
-    body = re.search(r"-d '(.*)'", command, re.DOTALL)
-    return client.get(path) if body is None else client.post(path, json=json.loads(body.group(1)))
+def _curl(url: str, command: str) -> httpx.Response:
+    """What `curl` would do with these arguments."""
+    program, silent, address, *options = shlex.split(os.path.expandvars(command))
+    assert (program, silent) == ("curl", "-s")
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    headers = dict([given.pop("-H").split(": ")])
+    body = given.pop("-d", None)
+    assert not given
+    method, place = "GET" if body is None else "POST", address.replace("localhost:8000", url)
+    return httpx.request(method, place, headers=headers, content=body)
 
 
 def test_every_route_and_role_is_in_the_table() -> None:
     text = (DOCS / "service.md").read_text(encoding="utf-8")
-    for (method, path), role in DECISIONS.items():
+    for (method, path), (role, _) in DECISIONS.items():
         shown = path.replace("{ranking_id}", "{id}").replace("{name}", "...")
         assert shown in text, path
         if method == "PUT" or "/v1/" in path:

@@ -70,7 +70,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from tests.service.worlds import SPEC
 
     store = open_store(str(tmp_path_factory.mktemp("errors") / "store.db"))
-    running = Live(Service(store, policies={"shop": SPEC}))
+    running = Live(Service(store, policies={"shop": SPEC}, open=True))
     running.wait_ready()
     yield running.client
     running.stop()

@@ -6,9 +6,7 @@ import asyncio
 import io
 import json
 import logging
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -16,14 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from fairexp.client import AsyncClient, Client, ClientError
 from fairexp.errors import ArgumentError
 from fairexp.service.settings import Settings, settings_table
 from fairexp.service.telemetry import JsonLines
 from tests.service.live import Live
-from tests.service.worlds import GROUPS, SPEC, matrix, rank_body
+from tests.service.test_start import serving
+from tests.service.worlds import GROUPS, matrix, rank_body
 
 Start = Callable[..., Live]
 IDS = [f"d{index}" for index in range(8)]
@@ -129,43 +127,26 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd)
 
 
-def test_without_keys_it_listens_to_this_machine_only(tmp_path: Path) -> None:
-    refused = run("serve", "--host", "0.0.0.0", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "127.0.0.1 while the store holds no keys" in refused.stderr and "fairexp keys add" in refused.stderr
-
-
 def test_keys_from_the_command_line(tmp_path: Path) -> None:
     token = run("keys", "add", "page", "--role", "rank", "--role", "read", cwd=tmp_path).stdout.strip()
     assert re.fullmatch(r"fx_[0-9a-f]{12}_[0-9a-f]{48}", token)
     listed = run("keys", "list", cwd=tmp_path).stdout
     assert "page" in listed and "rank, read" in listed and token not in listed
+    limited = run("keys", "add", "part", "--role", "rank", "--policy", "shop", "--policy", "b", cwd=tmp_path)
+    assert "rank, for b, shop only" in limited.stderr and "No policy is called b, shop yet" in limited.stderr
+    limits = {line.split()[1]: line for line in run("keys", "list", cwd=tmp_path).stdout.splitlines()}
+    assert "b, shop" in limits["part"] and "all" in limits["page"]
+    assert run("keys", "add", "x", "--role", "rank", "--policy", "A,b", cwd=tmp_path).returncode == 2
     assert run("keys", "add", "x", "--role", "king", cwd=tmp_path).returncode == 2
     assert run("keys", "revoke", token.split("_")[1], cwd=tmp_path).returncode == 0
     assert run("keys", "revoke", token.split("_")[1], cwd=tmp_path).returncode == 2
 
 
 def test_serve_from_the_command_line_and_stop_it(tmp_path: Path) -> None:
-    (tmp_path / "policies.yaml").write_text(yaml.safe_dump({"policies": {"shop": SPEC.model_dump(mode="json")}}))
-    arguments = ["serve", "--policies", "policies.yaml", "--port", "0", "--set", "snapshot_every=5"]
-    command = [sys.executable, "-c", "from fairexp.cli import main; main()", *arguments]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as server:
-        assert server.stderr is not None
-        lines = []
-        for line in server.stderr:
-            lines.append(line)
-            if found := re.search(r"running on (http://[^ ]+)", line):
-                break
-        with Client(found.group(1)) as client:  # type: ignore[union-attr]
-            until = time.monotonic() + 60
-            while not client.ready():
-                assert time.monotonic() < until, lines
-                time.sleep(0.05)
+    with serving(tmp_path, "--set", "snapshot_every=5") as server:
+        server.wait_ready()
+        with Client(server.url, key=(tmp_path / "fairexp.db.admin-key").read_text().strip()) as client:
             assert client.rank("shop", IDS, matrix(0), groups=BY_ID)["items"]
-        server.send_signal(signal.SIGTERM)
-        rest = server.stderr.read()
-        server.wait(30)
-    assert "No keys: everybody on this machine may do everything" in lines[0]
-    assert all(json.loads(line)["message"] for line in lines[1:] + rest.strip().splitlines())
+        rest = server.end()
+    assert all(json.loads(line)["message"] for line in rest.strip().splitlines())
     assert (tmp_path / "fairexp.db").exists()

@@ -200,7 +200,7 @@ def test_it_asks_for_a_key_where_one_is_needed(live: Start, sqlite_address: str,
     store.open(serving=False)
     _, token = make_key(store, name="viewer", roles=["read"])
     store.close()
-    running = live(sqlite_address)
+    running = live(sqlite_address, open=False)
     visit = Visit(browser, running.url)
     visit.page.wait_for_selector("#key-form", state="visible")
     visit.page.fill("#key", "fx_wrong")

@@ -114,7 +114,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from fairexp.service.store import open_store
     from tests.service.live import Live
 
-    running = Live(Service(open_store(str(tmp_path_factory.mktemp("policies") / "store.db"))))
+    running = Live(Service(open_store(str(tmp_path_factory.mktemp("policies") / "store.db")), open=True))
     running.wait_ready()
     yield running.client
     running.stop()

@@ -45,7 +45,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     store = open_store(str(tmp_path_factory.mktemp("schema") / "store.db"))
-    live = Live(Service(store, settings=Settings().changed(LIMITS), policies={"shop": SPEC}))
+    live = Live(Service(store, settings=Settings().changed(LIMITS), policies={"shop": SPEC}, open=True))
     live.wait_ready()
     yield live
     live.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -13,11 +14,12 @@ import pytest
 
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError
+from fairexp.service.access import make_key
 from fairexp.service.engine import Engine
 from fairexp.service.events import GivenEvent
 from fairexp.service.packing import pack, unpack
 from fairexp.service.policy import FeedbackSpec, RetentionSpec
-from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError
+from fairexp.service.problems import CorruptRecordError, ServiceError, StoreBusyError, StoreError
 from fairexp.service.recovery import load_policy
 from fairexp.service.store import AddPolicy, Append, open_store
 from fairexp.service.store.base import Kind
@@ -72,6 +74,60 @@ def test_a_newer_file_is_refused(sqlite_address: str) -> None:
     connection.close()
     with pytest.raises(StoreError, match="newer fairexp, which applied 9999_future"):
         store.open(serving=False)
+
+
+def test_keys_keep_their_limits(address: str) -> None:
+    store = open_store(address)
+    store.open(serving=False)
+    limited, _ = make_key(store, name="a", roles=["rank", "read"], policies=["shop", "b-2"], rate=5.0, now=1.0)
+    whole, _ = make_key(store, name="b", roles=["admin"], now=2.0)
+    assert store.keys() == [limited, whole]
+    assert (limited.policies, whole.policies) == (("b-2", "shop"), ())
+    store.close()
+
+
+def test_a_second_server_is_refused_also_through_a_link(started: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    started(str(tmp_path / "data" / "store.db"))
+    (tmp_path / "link.db").symlink_to(tmp_path / "data" / "store.db")
+    (tmp_path / "folder").symlink_to(tmp_path / "data")
+    for link in ("link.db", "folder/store.db"):
+        with pytest.raises(StoreBusyError, match=r"data/store\.db"):
+            open_store(tmp_path / link).open(serving=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "folder", "link.db"]
+
+
+def rights(folder: Path) -> dict[str, int]:
+    return {path.name.removeprefix("store.db"): path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+def test_what_sqlite_keeps_is_its_owners_alone_whatever_the_umask(started: Start, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        engine = started(str(tmp_path / "store.db"))
+        engine.put_policy("shop", SPEC)
+        rank(engine)
+        assert rights(tmp_path) == dict.fromkeys(("", "-wal", "-shm", ".lock"), 0o600)
+    finally:
+        os.umask(before)
+
+
+def test_a_file_that_others_could_read_is_narrowed_and_that_is_said(
+    started: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = started(str(tmp_path / "store.db"))
+    for path in tmp_path.iterdir():
+        path.chmod(0o664)
+    store = open_store(tmp_path / "store.db")
+    store.open(serving=False)  # while a server is at work, so that all files are there
+    store.close()
+    assert rights(tmp_path) == dict.fromkeys(("", "-wal", "-shm", ".lock"), 0o600)
+    assert len([text for text in caplog.messages if "was open to others (mode 664)" in text]) == 4
+    caplog.clear()
+    store.open(serving=False)
+    store.close()
+    engine.close()
+    assert not caplog.messages
 
 
 def test_an_address_that_is_none(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ COMMANDS = {
     "experiment": Entry("experiment:app", "Run, resume, watch and report experiments that are written in YAML."),
     "reproduce": Entry("reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."),
     "serve": Entry("serve:serve", "Rank, learn and stay fair over HTTP."),
-    "keys": Entry("keys:app", "Make, list and revoke the keys of a service."),
+    "keys": Entry("keys:app", "Make, list and revoke the keys of a service, by role and by policy."),
     "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
     "exposure": Entry(

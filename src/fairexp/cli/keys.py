@@ -15,13 +15,17 @@ from fairexp.cli.serve import DEFAULT_STORE, StoreAddress
 if TYPE_CHECKING:
     from fairexp.service.store import Store
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service.")
+app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service, by role and by policy.")
 
 
 @app.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="What the key is for.")],
     role: Annotated[list[str], typer.Option(help="rank, feedback, read or admin; may be given several times.")],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="A policy that the key is for; may be given several times. All unless told."),
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Requests per second allowed to this key.")] = None,
     store: StoreAddress = DEFAULT_STORE,
 ) -> None:
@@ -29,8 +33,13 @@ def add(
     from fairexp.service.access import make_key
 
     with opened_store(store) as opened:
-        key, token = make_key(opened, name=name, roles=role, rate=rate)
-    error_console().print(f"Key {key.id} for {name!r}: {', '.join(key.roles)}. Keep it; it is not shown again.")
+        key, token = make_key(opened, name=name, roles=role, policies=policy or (), rate=rate)
+        missing = sorted(set(key.policies) - {each.name for each in opened.policies()})
+    console, limits = error_console(), f", for {', '.join(key.policies)} only" if key.policies else ""
+    told = f"Key {key.id} for {name!r}: {', '.join(key.roles)}{limits}. Keep it; it is not shown again."
+    console.print(told, markup=False, soft_wrap=True)
+    if missing:
+        console.print(f"No policy is called {', '.join(missing)} yet.", style="yellow", soft_wrap=True)
     typer.echo(token)
 
 
@@ -41,11 +50,13 @@ def list_keys(store: StoreAddress = DEFAULT_STORE) -> None:
 
     from fairexp.cli.tables import output_console
 
-    table = Table("id", "name", "roles", "per second", "made", "revoked", box=None, padding=(0, 2, 0, 0))
+    columns = ("id", "name", "roles", "policies", "per second", "made", "revoked")
+    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
     with opened_store(store) as opened:
         for key in opened.keys():  # noqa: SIM118
             rate = "" if key.rate is None else f"{key.rate:g}"
-            table.add_row(key.id, key.name, ", ".join(key.roles), rate, _day(key.at), _day(key.revoked_at))
+            roles, policies = ", ".join(key.roles), ", ".join(key.policies) or "all"
+            table.add_row(key.id, key.name, roles, policies, rate, _day(key.at), _day(key.revoked_at))
     output_console().print(table)
 
 

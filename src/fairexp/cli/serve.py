@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairexp.cli.entry import error_console
-
 if TYPE_CHECKING:
+    import uvicorn
+
     from fairexp.errors import FairexpError
 
 StoreAddress = Annotated[
@@ -20,13 +23,41 @@ DEFAULT_STORE = "fairexp.db"
 DEMO_STORE = "fairexp-demo.db"
 
 
+class LogLevel(StrEnum):
+    """From which level on the log is written."""
+
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
 def serve(
     store: StoreAddress = DEFAULT_STORE,
     policies: Annotated[Path | None, typer.Option(help="YAML file with the policies to declare.")] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; other than this machine's needs keys.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="FAIREXP_KEY_FILE",
+            help="Where the first start puts the admin key that it makes; by default beside an SQLite file "
+            "(fairexp.db.admin-key), or fairexp-admin.key here.",
+        ),
+    ] = None,
+    open_: Annotated[
+        bool,
+        typer.Option("--open", help="For trying it out: everybody on this machine may do everything without a key."),
+    ] = False,
+    log_level: Annotated[
+        LogLevel,
+        typer.Option(
+            envvar="FAIREXP_LOG_LEVEL", help="From which level on the log is written: debug, info, warning, error."
+        ),
+    ] = LogLevel.info,
+    no_request_log: Annotated[
+        bool, typer.Option("--no-request-log", help="No line in the log for each request, unless it is refused.")
+    ] = False,
     change: Annotated[
         list[str] | None, typer.Option("--set", help="A setting, as name=value; `--settings` lists them.")
     ] = None,
@@ -34,20 +65,23 @@ def serve(
         bool, typer.Option("--settings", help="List the settings with their defaults, and leave.")
     ] = False,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Serve an embedded world with simulated users that click.")
+        bool, typer.Option("--demo", help="Serve an embedded world with simulated users that click; open.")
     ] = False,
 ) -> None:
     """Rank, learn and stay fair over HTTP.
 
-    Everything acknowledged is on disk. Stops gracefully on SIGTERM and Ctrl-C.
+    Everything acknowledged is on disk. Nobody is let in without a key: the first start makes one for you and says
+    where it is, `fairexp keys` makes others. Stops gracefully on SIGTERM, SIGHUP and Ctrl-C.
     """
     if settings:
         _list_settings()
         return
+    from fairexp.cli.key_file import check_open, prepare_keys
     from fairexp.cli.parameters import parse_value
     from fairexp.errors import ArgumentError
     from fairexp.service.policy import load_policies
     from fairexp.service.settings import Settings
+    from fairexp.service.telemetry import log_as_json
 
     values: dict[str, Any] = {}
     for assignment in change or []:
@@ -56,13 +90,26 @@ def serve(
             raise ArgumentError("--set", repr(assignment), "name=value")
         values[name] = _whole(parse_value(text))
     declared = {} if policies is None else load_policies(policies)
+    changed = Settings().changed(values)
+    opening = "--open" if open_ else ""
     if demo:
         from fairexp.cli.serve_demo import demo_policies
 
         declared = {**demo_policies(), **declared}
-        store = DEMO_STORE if store == DEFAULT_STORE else store
-    _check_keys(store, host)
-    _run(store, host=host, port=port, settings=Settings().changed(values), declared=declared, demo=demo)
+        if store == DEFAULT_STORE:
+            store, opening = DEMO_STORE, opening or "--demo"
+    log_as_json(logging.getLevelNamesMapping()[log_level.upper()], requests=not no_request_log)
+    if opening:
+        check_open(opening, store, host)
+    else:
+        prepare_keys(store, key_file=key_file, url=_url(host, port))
+    _run(store, host=host, port=port, settings=changed, declared=declared, open=bool(opening), demo=demo)
+
+
+def _url(host: str, port: int) -> str:
+    """Where to reach the server from this machine, as far as that is known before it listens."""
+    place = "localhost" if host in ("127.0.0.1", "::1", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{place}:{port or 'PORT'}"
 
 
 def _whole(value: Any) -> Any:
@@ -82,54 +129,22 @@ def _list_settings() -> None:
     output_console().print(table)
 
 
-def _check_keys(address: str, host: str) -> None:
-    """Without keys anybody who reaches the server could do anything, so only this machine may."""
-    from fairexp.errors import ArgumentError
-    from fairexp.service.access import is_loopback
-    from fairexp.service.store import open_store
-
-    store = open_store(address)
-    store.open(serving=False)
-    try:
-        keys = list(store.keys())
-    finally:
-        store.close()
-    if any(key.revoked_at is None for key in keys):
-        return
-    if not is_loopback(host):
-        raise ArgumentError(
-            "--host",
-            repr(host),
-            "127.0.0.1 while the store holds no keys",
-            "Make one first: fairexp keys add NAME --role admin",
-        )
-    if keys:
-        error_console().print("All keys are revoked: nobody is let in until there is a new one.", style="yellow")
-        return
-    error_console().print(
-        "No keys: everybody on this machine may do everything, and nobody else is let in.", style="yellow"
-    )
-
-
-def _run(address: str, *, host: str, port: int, settings: Any, declared: dict[str, Any], demo: bool) -> None:
+def _run(
+    address: str, *, host: str, port: int, settings: Any, declared: dict[str, Any], open: bool, demo: bool
+) -> None:
     import uvicorn
 
-    from fairexp.service.access import is_loopback
     from fairexp.service.app import create_app
     from fairexp.service.service import Service
     from fairexp.service.store import open_store
-    from fairexp.service.telemetry import log_as_json
 
-    log_as_json()
     failed: list[FairexpError] = []
 
     def give_up(error: FairexpError) -> None:
         failed.append(error)
         server.should_exit = True
 
-    service = Service(
-        open_store(address), settings=settings, policies=declared, loopback=is_loopback(host), fatal=give_up
-    )
+    service = Service(open_store(address), settings=settings, policies=declared, open=open, fatal=give_up)
     config = uvicorn.Config(
         create_app(service),
         host=host,
@@ -144,6 +159,17 @@ def _run(address: str, *, host: str, port: int, settings: Any, declared: dict[st
         from fairexp.cli.serve_demo import DemoTraffic
 
         DemoTraffic(server).start()
+    stop_on_hangup(server)
     server.run()
     if failed:
         raise failed[0]
+
+
+def stop_on_hangup(server: uvicorn.Server) -> None:
+    """A terminal that closes stops the server as SIGTERM does, unless `nohup` or the like said to go on."""
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)

@@ -1,4 +1,4 @@
-"""Who may do what: API keys with roles, stored as hashes, and the rule for a server that has none."""
+"""Who may do what: API keys with roles, stored as hashes, and the rule for a server that is open to its machine."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fairexp.errors import ArgumentError
+from fairexp.service.policy import NAME
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import AddKey, Key, RevokeKey, Store
 
@@ -22,21 +24,36 @@ FORWARDING = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
-def make_key(
-    store: Store, *, name: str, roles: Sequence[str], rate: float | None = None, now: float | None = None
+def new_key(
+    *,
+    name: str,
+    roles: Sequence[str],
+    policies: Sequence[str] = (),
+    rate: float | None = None,
+    now: float | None = None,
 ) -> tuple[Key, str]:
-    """A new key in the store, and its token, which is told this once."""
+    """A key that is in no store yet, and its token, which is told this once; without `policies` it is for all."""
     if not roles or any(role not in ROLES for role in roles):
         raise ArgumentError("role", ", ".join(roles) or "none", "one or more of " + ", ".join(ROLES))
     if not 1 <= len(name) <= 100 or not name.isprintable():
         raise ArgumentError("name", repr(name), "1 to 100 printable characters")
     if rate is not None and not 0 < rate < 1e9:
         raise ArgumentError("rate", rate, "a number of requests per second above 0")
+    for policy in policies:
+        if not NAME.fullmatch(policy):
+            raise ArgumentError("policy", repr(policy), "the name of a policy: small letters, digits, - and _")
     key_id, secret = secrets.token_hex(6), secrets.token_hex(24)
     digest = hashlib.sha256(secret.encode()).digest()
-    key = Key(key_id, name, digest, tuple(sorted(set(roles))), time.time() if now is None else now, rate)
-    store.commit([AddKey(key)])
+    at, limits = time.time() if now is None else now, tuple(sorted(set(policies)))
+    key = Key(key_id, name, digest, tuple(sorted(set(roles))), at, rate, policies=limits)
     return key, f"fx_{key_id}_{secret}"
+
+
+def make_key(store: Store, **options: Any) -> tuple[Key, str]:
+    """A new key in the store, and its token; options as for `new_key`."""
+    key, token = new_key(**options)
+    store.commit([AddKey(key)])
+    return key, token
 
 
 def revoke_key(store: Store, key_id: str, *, now: float | None = None) -> Key:
@@ -48,13 +65,21 @@ def revoke_key(store: Store, key_id: str, *, now: float | None = None) -> Key:
     return known[key_id]
 
 
+def key_of(token: str | None, keys: Mapping[str, Key]) -> Key | None:
+    """The key among `keys`, by id, that a token is the secret of; takes as long whether there is one or not."""
+    found = _TOKEN.fullmatch(token or "")
+    key = keys.get(found.group(1)) if found else None
+    digest = hashlib.sha256(found.group(2).encode() if found else b"").digest()
+    return key if hmac.compare_digest(digest, key.digest if key else _NOBODY) else None
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host name or address reaches this machine only.
 
-    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "example.org")]
+    >>> [is_loopback(host) for host in ("127.0.0.1", "LOCALHOST", "::1", "0.0.0.0", "example.org")]
     [True, True, True, False, False]
     """
-    if host == "localhost":
+    if host.lower() == "localhost":
         return True
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -66,15 +91,16 @@ def _check_local(headers: Mapping[str, str]) -> None:
     """A 403 unless a request comes from this machine for itself.
 
     A page on the web could have its name resolve to this machine, or post a form to it; a proxy could pass on what
-    others ask. Their requests carry the page's name as host or origin, or say for whom they are.
+    others ask. Their requests carry the page's name as host or origin, or say for whom they are. A proxy that says
+    nothing cannot be told apart, so a server is open only where it is told to be.
     """
     origin = re.sub(r"^https?://", "", headers.get("origin", "localhost"))
     for header, name in (("host", headers.get("host", "")), ("origin", origin)):
         if not is_loopback(re.sub(r":\d+$", "", name)):
-            raise ServiceError("host_not_allowed", f"{header}: without keys, only localhost may ask", status=403)
+            raise ServiceError("host_not_allowed", f"{header}: an open server answers localhost only", status=403)
     for header in FORWARDING:
         if header in headers:
-            raise ServiceError("host_not_allowed", f"{header}: without keys, proxies may not ask", status=403)
+            raise ServiceError("host_not_allowed", f"{header}: an open server answers no proxy", status=403)
 
 
 @dataclass(slots=True)
@@ -86,52 +112,44 @@ class _Bucket:
 
 
 class Access:
-    """Decides on requests from the keys that are in force; `keys` is replaced as a whole when they change."""
+    """Decides on requests from the keys that are in force; `keys` is replaced as a whole when they change.
 
-    def __init__(self, *, loopback: bool, default_rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+    `open` lets everybody on this machine do everything, until there is a key in force: that closes it for good.
+    """
+
+    def __init__(self, *, open: bool, default_rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.keys: dict[str, Key] = {}
         self.known = False
-        self._never_any = False
-        self._loopback = loopback
+        self.open = open
         self._default_rate = default_rate
         self._clock = clock
         self._buckets: dict[str, _Bucket] = {}
 
-    @property
-    def open(self) -> bool:
-        """Whether everybody on this machine may do everything: nobody else can reach us, and no key was ever made.
-
-        Where all keys have been revoked nobody is let in: that must not open what a key had closed.
-        """
-        return self._loopback and self._never_any
-
     def use(self, keys: Sequence[Key]) -> None:
         """Go by these keys from now on."""
         self.keys = {key.id: key for key in keys if key.revoked_at is None}
-        self._never_any = not keys
+        self.open = self.open and not self.keys
         self.known = True
         self._buckets = {key_id: bucket for key_id, bucket in self._buckets.items() if key_id in self.keys}
 
-    def check(self, role: str, *, token: str | None, headers: Mapping[str, str]) -> str:
-        """The id of the key that allows this, or a 401, 403 or 429. Names of `headers` are in small letters."""
+    def check(self, role: str, *, token: str | None, headers: Mapping[str, str]) -> Key | None:
+        """The key that allows this, or a 401, 403 or 429; None where none is needed. `headers` are in small letters."""
         if role == PUBLIC:
-            return "-"
+            return None
         if not self.known:
             raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
         if self.open:
             _check_local(headers)
-            return "-"
+            return None
         key = self._identified(token)
         if role not in key.roles and "admin" not in key.roles:
             raise ServiceError("not_allowed", f"authorization: this key lacks the role {role!r}", status=403)
         self._spend(key)
-        return key.id
+        return key
 
     def _identified(self, token: str | None) -> Key:
-        found = _TOKEN.fullmatch(token or "")
-        key = self.keys.get(found.group(1)) if found else None
-        digest = hashlib.sha256(found.group(2).encode() if found else b"").digest()
-        if not hmac.compare_digest(digest, key.digest if key else _NOBODY) or key is None:
+        key = key_of(token, self.keys)
+        if key is None:
             raise ServiceError(
                 "not_authenticated",
                 "authorization: expected a valid key, as `Authorization: Bearer fx_...`",

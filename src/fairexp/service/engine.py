@@ -119,8 +119,7 @@ class Engine:
         try:
             return self._desks[name]
         except KeyError:
-            known = ", ".join(self.names()) or "there is none yet"
-            raise unknown_policy(name, known) from None
+            raise unknown_policy(name) from None
 
     def put_policy(self, name: str, spec: PolicySpec, order: Order = DEFAULT_ORDER) -> PolicyChange:
         """Declare a policy, or change it; returns when that is on disk."""

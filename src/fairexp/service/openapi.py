@@ -18,7 +18,7 @@ _BODIES: set[type[BaseModel]] = set()
 MEANINGS = {
     400: "The body did not arrive whole.",
     401: "No valid key.",
-    403: "The key lacks the role, or the host is not allowed.",
+    403: "The key lacks the role, or is for other policies, or the host is not allowed.",
     404: "There is no such policy or ranking.",
     408: "The body did not come in time.",
     409: "A limit of this server is reached.",

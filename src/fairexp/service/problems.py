@@ -45,11 +45,13 @@ def invalid(field: str, given: object, expected: str, remedy: str = "") -> Servi
     return ServiceError("invalid", f"{message}. {remedy}" if remedy else message, field=field)
 
 
-def unknown_policy(name: str, known: str = "") -> ServiceError:
+def unknown_policy(name: str) -> ServiceError:
     """A 404: there is no such policy."""
-    told = f" ({known})" if known else ""
     return ServiceError(
-        "unknown_policy", f"policy: no policy is called {name[:80]!r}{told}", status=404, field="policy"
+        "unknown_policy",
+        f"policy: no policy is called {name[:80]!r}; GET /v1/policies lists them",
+        status=404,
+        field="policy",
     )
 
 

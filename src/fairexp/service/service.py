@@ -16,7 +16,7 @@ from fastapi import Request
 from fastapi.params import Depends
 
 from fairexp.errors import FairexpError
-from fairexp.service.access import Access
+from fairexp.service.access import PUBLIC, Access
 from fairexp.service.changes import Order, Prefer
 from fairexp.service.engine import Engine, Ranked
 from fairexp.service.gates import Gates
@@ -25,7 +25,7 @@ from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
 from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.settings import Settings
-from fairexp.service.store.base import Store
+from fairexp.service.store.base import Key, Store
 from fairexp.service.telemetry import Metrics
 
 LOG = logging.getLogger("fairexp.service")
@@ -35,9 +35,18 @@ WAITING_THREADS = 32
 BUSY_SECONDS = 10.0
 """How long a server waits at its start for the one before it to let go of the store."""
 
+EACH = "each policy"
+"""About a route that comes upon policies by itself, and asks `sees` or `check_policy` about each of them."""
+
+ALL = "all policies"
+"""About a route that tells of all policies at once: not for keys that are limited to some."""
+
 
 class Service:
-    """Everything that the routes need, as `request.app.state.service`."""
+    """Everything that the routes need, as `request.app.state.service`.
+
+    Nobody is let in without a key, unless it is `open`: then everybody on this machine may do everything.
+    """
 
     def __init__(
         self,
@@ -45,14 +54,14 @@ class Service:
         *,
         settings: Settings | None = None,
         policies: Mapping[str, PolicySpec] | None = None,
-        loopback: bool = True,
         prefer: Prefer | None = None,
         discard: bool = False,
+        open: bool = False,
         fatal: Callable[[FairexpError], None] | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.engine = Engine(store, self.settings)
-        self.access = Access(loopback=loopback, default_rate=self.settings.requests_per_second)
+        self.access = Access(open=open, default_rate=self.settings.requests_per_second)
         self.gates = Gates(self.settings)
         self.metrics = Metrics(self.engine, self.gates)
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
@@ -161,22 +170,26 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def who(request: Request) -> str:
-    """Who asks, for the record."""
-    key = request.scope.get("facts", {}).get("key", "-")
-    return "open" if key == "-" else f"key {key}"
+def allow(role: str, about: str = "") -> Depends:
+    """The decision on a route: `public`, or the role that a key needs, and `about` which policies it must be for.
 
-
-def allow(role: str) -> Depends:
-    """The decision on a route: `public`, or the role that a key needs. Feedback is let in as far as its gate allows."""
+    `about` is the path's parameter that names the policy, or `EACH`, or `ALL`. Feedback is let in as far as its gate
+    allows.
+    """
+    if (role == PUBLIC) != (about == ""):
+        raise ValueError(f"route: a role needs a decision about policies, and `public` none; got {role!r}, {about!r}")
 
     async def decide(request: Request) -> None:
         header = request.headers.get("authorization", "")
         token = header[7:] if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
         service = service_of(request)
-        key = service.access.check(role, token=token, headers=request.headers)
-        request.scope["facts"] = {"key": key}
-        if role != "public" and not service.engine.ready:
+        key = request.state.key = service.access.check(role, token=token, headers=request.headers)
+        request.scope["facts"] = {"key": "-" if key is None else key.id}
+        if about == ALL and key is not None and key.policies:
+            raise not_allowed("all policies")
+        if about not in ("", EACH, ALL):
+            check_policy(request, request.path_params[about])
+        if role != PUBLIC and not (service.declared and service.engine.ready):
             raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
 
     async def decide_and_pass(request: Request) -> AsyncIterator[None]:
@@ -185,8 +198,31 @@ def allow(role: str) -> Depends:
             yield
 
     decision: Any = decide_and_pass if role == "feedback" else decide
-    decision.decision = role
+    decision.decision = (role, about)
     return Depends(decision)
+
+
+def sees(request: Request, policy: str) -> bool:
+    """Whether whoever asks may know of this policy."""
+    key: Key | None = request.state.key
+    return key is None or key.sees(policy)
+
+
+def check_policy(request: Request, policy: str) -> None:
+    """A 403 unless whoever asks may use this policy, whether there is one of that name or not."""
+    if not sees(request, policy):
+        raise not_allowed(f"the policy {policy[:80]!r}")
+
+
+def not_allowed(what: str) -> ServiceError:
+    """The 403 for a key that is limited to other policies."""
+    return ServiceError("not_allowed", f"authorization: this key is not for {what}", status=403, field="authorization")
+
+
+def who(request: Request) -> str:
+    """Who asks, for records of what was done: the key's id and name, or `open`."""
+    key: Key | None = request.state.key
+    return "open" if key is None else f"key {key.id} ({key.name})"
 
 
 async def kept(future: Awaitable[None]) -> None:

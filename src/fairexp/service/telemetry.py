@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from fairexp.service.gates import Gates
 
 REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="-")
-LOG = logging.getLogger("fairexp.service")
+REQUESTS = logging.getLogger("fairexp.service.requests")
+"""One line per request: a warning where it was refused."""
+
 RECENT = 512
 BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -143,8 +145,8 @@ class JsonLines(logging.Formatter):
         return orjson.dumps(line, default=str).decode()
 
 
-def log_as_json(level: int = logging.INFO) -> None:
-    """Write the service's log, and uvicorn's, to stderr as lines of JSON."""
+def log_as_json(level: int = logging.INFO, *, requests: bool = True) -> None:
+    """Write the service's log, and uvicorn's, to stderr as lines of JSON; of `requests` at least those refused."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("fairexp.service", "uvicorn.error"):
@@ -152,3 +154,4 @@ def log_as_json(level: int = logging.INFO) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
+    REQUESTS.setLevel(logging.NOTSET if requests else max(level, logging.WARNING))

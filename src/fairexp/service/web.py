@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.service.policy import first_problem
 from fairexp.service.problems import ServiceError
-from fairexp.service.telemetry import REQUEST_ID
+from fairexp.service.telemetry import REQUEST_ID, REQUESTS
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -164,9 +164,11 @@ class Envelope:
             REQUEST_ID.reset(token)
 
     def _log(self, request: Request, route: str, status: int, seconds: float) -> None:
-        level = logging.DEBUG if route in ("/healthz", "/readyz", "/metrics") else logging.INFO
-        if not LOG.isEnabledFor(level):
+        level = logging.WARNING if status >= 400 else logging.INFO
+        if route in ("/healthz", "/readyz") or (route == "/metrics" and status < 400):
+            level = logging.DEBUG
+        if not REQUESTS.isEnabledFor(level):
             return
         facts = {"method": request.method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
         facts.update(request.scope.get("facts", {}))
-        LOG.log(level, "request", extra={"facts": facts})
+        REQUESTS.log(level, "request", extra={"facts": facts})

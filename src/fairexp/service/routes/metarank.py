@@ -26,7 +26,7 @@ from fairexp.service.schemas import (
     MetarankMetadata,
     MetarankRanking,
 )
-from fairexp.service.service import Service, allow, service_of
+from fairexp.service.service import EACH, allow, sees, service_of
 from fairexp.service.settings import Settings
 from fairexp.service.web import answer, read_body
 
@@ -42,7 +42,7 @@ _MODELS: dict[str, type[Event]] = {
 
 @router.post(
     "/rank/{model}",
-    dependencies=[allow("rank")],
+    dependencies=[allow("rank", "model")],
     **documented(MetarankRanking, MetarankAnswer, refusals=(404,)),
 )
 async def rank(request: Request, model: str, explain: Annotated[bool, Query()] = False) -> Response:
@@ -78,7 +78,7 @@ def _items(asked: MetarankRanking, ranked: Ranked, explain: bool) -> list[dict[s
 
 @router.post(
     "/feedback",
-    dependencies=[allow("feedback")],
+    dependencies=[allow("feedback", EACH)],
     **documented(
         (MetarankInteraction, MetarankRanking, MetarankMetadata),
         MetarankAccepted,
@@ -95,7 +95,7 @@ async def feedback(request: Request) -> Response:
         raise invalid("body", f"{len(events)} events", f"at most {service.settings.max_batch}")
     accepted = updated = 0
     for number, event in enumerate(events):
-        taken, learned = await _take(service, event, f"[{number}]." if len(events) > 1 else "")
+        taken, learned = await _take(request, event, f"[{number}]." if len(events) > 1 else "")
         accepted, updated = accepted + taken, updated + learned
     took = int(1000 * (time.perf_counter() - started))
     told = {"accepted": accepted, "status": "ok", "tookMillis": took, "updated": updated}
@@ -125,14 +125,16 @@ def _event(given: Any) -> Event:
         raise first_problem(error) from None
 
 
-async def _take(service: Service, event: Event, where: str) -> tuple[int, int]:
-    """(accepted, learned) of one event."""
+async def _take(request: Request, event: Event, where: str) -> tuple[int, int]:
+    """(accepted, learned) of one event. Rankings of policies that the key is not for are as if there were none."""
     if isinstance(event, MetarankMetadata):
         return 0, 0
     name = event.id if isinstance(event, MetarankRanking) else event.ranking
     if name is None:
         return 0, 0
-    found = await asyncio.to_thread(service.engine.rankings_named, name) if "\x00" not in name else []
+    engine = service_of(request).engine
+    named = await asyncio.to_thread(engine.rankings_named, name) if "\x00" not in name else []
+    found = [ranking_id for ranking_id in named if sees(request, engine.policy_of(ranking_id))]
     if not found:
         field = "id" if isinstance(event, MetarankRanking) else "ranking"
         raise ServiceError(
@@ -146,6 +148,6 @@ async def _take(service: Service, event: Event, where: str) -> tuple[int, int]:
     learned = 0
     for ranking_id in found:
         given = EventGiven(id=event.id, type=event.type, item=event.item)
-        result = await learn(service, FeedbackGiven(ranking_id=ranking_id, events=[given]))
+        result = await learn(request, FeedbackGiven(ranking_id=ranking_id, events=[given]))
         learned += result["status"] == "learned"
     return 1, learned

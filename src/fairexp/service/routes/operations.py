@@ -11,7 +11,7 @@ from fairexp.service.actions import latest_actions
 from fairexp.service.openapi import documented
 from fairexp.service.problems import ServiceError
 from fairexp.service.schemas import ActionList, Health
-from fairexp.service.service import allow, service_of
+from fairexp.service.service import ALL, allow, service_of
 from fairexp.service.web import answer
 
 router = APIRouter()
@@ -31,13 +31,13 @@ async def readyz(request: Request) -> Response:
     raise ServiceError("not_ready", "starting, or the store cannot keep anything", status=503, retry_after=1.0)
 
 
-@router.get("/metrics", dependencies=[allow("read")], response_class=Response)
+@router.get("/metrics", dependencies=[allow("read", ALL)], response_class=Response)
 async def metrics(request: Request) -> Response:
     """For Prometheus."""
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/v1/actions", dependencies=[allow("admin")], **documented(None, ActionList))
+@router.get("/v1/actions", dependencies=[allow("admin", ALL)], **documented(None, ActionList))
 async def actions(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,

@@ -48,7 +48,9 @@ async def static(request: Request, name: str) -> Response:
 
 
 @router.get(
-    "/v1/policies/{policy}/charts", dependencies=[allow("read")], **documented(None, ChartsAnswer, refusals=(404,))
+    "/v1/policies/{policy}/charts",
+    dependencies=[allow("read", "policy")],
+    **documented(None, ChartsAnswer, refusals=(404,)),
 )
 async def charts(
     request: Request, policy: str, theme: Annotated[Literal["light", "dark"], Query()] = "light"

@@ -22,7 +22,7 @@ from fairexp.service.schemas import (
     RankingInfo,
     RankingList,
 )
-from fairexp.service.service import Service, allow, service_of, who
+from fairexp.service.service import EACH, Service, allow, sees, service_of, who
 from fairexp.service.web import answer, parsed, read_body
 
 router = APIRouter(prefix="/v1/policies")
@@ -30,14 +30,16 @@ DryRun = Annotated[bool, Query(description="Say what would happen, and change no
 Discard = Annotated[bool, Query(description="Go ahead even if something is lost; a dry run says what.")]
 
 
-@router.get("", dependencies=[allow("read")], **documented(None, PolicyList))
+@router.get("", dependencies=[allow("read", EACH)], **documented(None, PolicyList))
 async def list_policies(request: Request) -> Response:
-    """All policies with their versions and rounds."""
+    """All policies that the key is for, with their versions and rounds."""
     engine = service_of(request).engine
-    return answer({"policies": [brief(engine.desk(name)) for name in engine.names()]})
+    return answer({"policies": [brief(engine.desk(name)) for name in engine.names() if sees(request, name)]})
 
 
-@router.put("/{policy}", dependencies=[allow("admin")], **documented(PolicySpec, PolicyAnswer, refusals=(409,)))
+@router.put(
+    "/{policy}", dependencies=[allow("admin", "policy")], **documented(PolicySpec, PolicyAnswer, refusals=(409,))
+)
 async def put_policy(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
     """Declare a policy, or change it: features and groups are matched by name, and what makes sense is kept."""
     service = service_of(request)
@@ -49,7 +51,9 @@ async def put_policy(request: Request, policy: str, dry_run: DryRun = False, dis
 
 
 @router.post(
-    "/{policy}/rollback", dependencies=[allow("admin")], **documented(None, PolicyAnswer, refusals=(404, 409, 410))
+    "/{policy}/rollback",
+    dependencies=[allow("admin", "policy")],
+    **documented(None, PolicyAnswer, refusals=(404, 409, 410)),
 )
 async def roll_back(
     request: Request, policy: str, version: Annotated[int, Query(ge=1)], dry_run: DryRun = False
@@ -59,7 +63,9 @@ async def roll_back(
     return _told(policy, await asyncio.to_thread(changes.rollback, policy, version, order))
 
 
-@router.post("/{policy}/reset", dependencies=[allow("admin")], **documented(None, PolicyAnswer, refusals=(404, 409)))
+@router.post(
+    "/{policy}/reset", dependencies=[allow("admin", "policy")], **documented(None, PolicyAnswer, refusals=(404, 409))
+)
 async def reset(
     request: Request,
     policy: str,
@@ -71,7 +77,9 @@ async def reset(
     return _told(policy, await asyncio.to_thread(changes.reset, policy, what, order))
 
 
-@router.delete("/{policy}", dependencies=[allow("admin")], **documented(None, PolicyAnswer, refusals=(404, 409)))
+@router.delete(
+    "/{policy}", dependencies=[allow("admin", "policy")], **documented(None, PolicyAnswer, refusals=(404, 409))
+)
 async def delete(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
     """Put an end to a policy and to everything that was kept of it; nothing brings it back."""
     changes, order = service_of(request).engine.changes, Order(by=who(request), discard=discard, dry_run=dry_run)
@@ -84,7 +92,7 @@ def _told(policy: str, change: PolicyChange) -> Response:
     return answer({**told, "action": change.action, **effects, "warnings": change.warnings})
 
 
-@router.get("/{policy}", dependencies=[allow("read")], **documented(None, PolicyInfo, refusals=(404,)))
+@router.get("/{policy}", dependencies=[allow("read", "policy")], **documented(None, PolicyInfo, refusals=(404,)))
 async def get_policy(request: Request, policy: str) -> Response:
     """The policy's state, versions, rounds, and its model in short."""
     service = service_of(request)
@@ -92,7 +100,9 @@ async def get_policy(request: Request, policy: str) -> Response:
     return answer({**told, "latency": service.metrics.latency(policy)})
 
 
-@router.get("/{policy}/fairness", dependencies=[allow("read")], **documented(None, FairnessAnswer, refusals=(404,)))
+@router.get(
+    "/{policy}/fairness", dependencies=[allow("read", "policy")], **documented(None, FairnessAnswer, refusals=(404,))
+)
 async def get_fairness(
     request: Request,
     policy: str,
@@ -104,7 +114,9 @@ async def get_fairness(
     return answer(await asyncio.to_thread(fairness_report, desk, points=points, recent=recent))
 
 
-@router.get("/{policy}/rankings", dependencies=[allow("read")], **documented(None, RankingList, refusals=(404,)))
+@router.get(
+    "/{policy}/rankings", dependencies=[allow("read", "policy")], **documented(None, RankingList, refusals=(404,))
+)
 async def list_rankings(
     request: Request,
     policy: str,
@@ -121,7 +133,7 @@ async def list_rankings(
 
 @router.get(
     "/{policy}/rankings/{ranking_id}",
-    dependencies=[allow("read")],
+    dependencies=[allow("read", "policy")],
     **documented(None, RankingInfo, refusals=(404, 410)),
 )
 async def get_ranking(request: Request, policy: str, ranking_id: str) -> Response:

@@ -18,7 +18,7 @@ from fairexp.service.openapi import documented
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.schemas import FeedbackAnswer, FeedbackGiven, FeedbackRequest, RankAnswer, RankRequest
-from fairexp.service.service import Service, allow, kept, service_of
+from fairexp.service.service import EACH, allow, check_policy, kept, service_of
 from fairexp.service.settings import Settings
 from fairexp.service.web import answer, parsed, problem, read_body
 
@@ -28,7 +28,7 @@ Asked = TypeVar("Asked", bound=BaseModel)
 
 @router.post(
     "/v1/policies/{policy}/rank",
-    dependencies=[allow("rank")],
+    dependencies=[allow("rank", "policy")],
     **documented(RankRequest, RankAnswer, refusals=(404,)),
 )
 async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
@@ -74,7 +74,7 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
 
 @router.post(
     "/v1/feedback",
-    dependencies=[allow("feedback")],
+    dependencies=[allow("feedback", EACH)],
     **documented(FeedbackRequest, FeedbackAnswer, refusals=(404, 410)),
 )
 async def feedback(request: Request) -> Response:
@@ -87,11 +87,11 @@ async def feedback(request: Request) -> Response:
     if single:
         assert asked.ranking_id is not None and asked.events is not None
         given = FeedbackGiven(ranking_id=asked.ranking_id, events=asked.events, final=asked.final)
-        return answer({"results": [await learn(service, given)]})
+        return answer({"results": [await learn(request, given)]})
     assert asked.batch is not None
     if len(asked.batch) > service.settings.max_batch:
         raise invalid("batch", f"{len(asked.batch)} rankings", f"at most {service.settings.max_batch}")
-    results = await asyncio.gather(*(_learn_or_tell(service, each) for each in asked.batch))
+    results = await asyncio.gather(*(_learn_or_tell(request, each) for each in asked.batch))
     if any(result["status"] == "refused" and result["error"]["code"] == "storage_unavailable" for result in results):
         raise next_unavailable()
     return answer({"results": results})
@@ -107,16 +107,17 @@ def next_unavailable() -> ServiceError:
     )
 
 
-async def _learn_or_tell(service: Service, given: FeedbackGiven) -> dict[str, Any]:
+async def _learn_or_tell(request: Request, given: FeedbackGiven) -> dict[str, Any]:
     try:
-        return await learn(service, given)
+        return await learn(request, given)
     except ServiceError as error:
         told = {"accepted": 0, "duplicates": 0, "status": "refused", "error": problem(error)}
         return {"ranking_id": given.ranking_id, **told}
 
 
-async def learn(service: Service, given: FeedbackGiven) -> dict[str, Any]:
+async def learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
     """Learn from one ranking's feedback and wait until that is on disk."""
+    service = service_of(request)
     engine = service.engine
     if len(given.events) > service.settings.max_events:
         raise invalid("events", f"{len(given.events)} events", f"at most {service.settings.max_events}")
@@ -127,6 +128,7 @@ async def learn(service: Service, given: FeedbackGiven) -> dict[str, Any]:
         for each in given.events
     ]
     policy = engine.policy_of(given.ranking_id)
+    check_policy(request, policy)
     # In a thread, one update of a policy at a time, each begun by the loop: a ranking finds the policy's lock taken by
     # one update at most, however many wait.
     async with service.turn("learn", policy):

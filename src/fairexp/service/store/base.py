@@ -145,7 +145,7 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An API key as stored: never the secret, only its SHA-256."""
+    """An API key as stored: never the secret, only its SHA-256. Without `policies` it is for all of them."""
 
     id: str
     name: str
@@ -154,6 +154,11 @@ class Key:
     at: float
     rate: float | None = None
     revoked_at: float | None = None
+    policies: tuple[str, ...] = ()
+
+    def sees(self, policy: str) -> bool:
+        """Whether the key is for this policy."""
+        return not self.policies or policy in self.policies
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ MIGRATIONS: dict[str, tuple[str | Callable[[Execute], None], ...]] = {
             policy INTEGER PRIMARY KEY, seq BIGINT NOT NULL, digest BLOB NOT NULL, forgotten BIGINT NOT NULL)""",
         seal_entries,
     ),
+    "0007_key_policies": ("ALTER TABLE keys ADD COLUMN policies TEXT",),
     "0009_changes": (
         "ALTER TABLE versions DROP COLUMN kept",
         "ALTER TABLE versions ADD COLUMN action TEXT NOT NULL DEFAULT 'changed'",

@@ -36,6 +36,7 @@ from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
 
 ENTRY = "policy, seq, kind, at, payload, ranking, alias, previous, digest"
 VERSION = "policy, version, seq, at, spec, parameters, action, origin, by_whom, lost"
+KEY = "id, name, digest, roles, at, rate, revoked_at, policies"
 OF_POLICY = ("log", "snapshots", "versions", "states", "heads")
 """The tables that hold what belongs to a policy."""
 
@@ -224,8 +225,9 @@ class SqlStore:
     @_write.register
     def _(self, write: AddKey, execute: Execute) -> None:
         key = write.key
-        row = (key.id, key.name, key.digest, ",".join(key.roles), key.at, key.rate, key.revoked_at)
-        execute("INSERT INTO keys (id, name, digest, roles, at, rate, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        roles, policies = ",".join(key.roles), ",".join(key.policies) or None
+        row = (key.id, key.name, key.digest, roles, key.at, key.rate, key.revoked_at, policies)
+        execute(f"INSERT INTO keys ({KEY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     @_write.register
     def _(self, write: RevokeKey, execute: Execute) -> None:
@@ -290,11 +292,7 @@ class SqlStore:
         return low or 0, high or 0
 
     def keys(self) -> list[Key]:
-        sql = "SELECT id, name, digest, roles, at, rate, revoked_at FROM keys ORDER BY at, id"
-        return [
-            Key(id_, name, bytes(digest), tuple(roles.split(",")), at, rate, revoked_at)
-            for id_, name, digest, roles, at, rate, revoked_at in self.database.read(sql)
-        ]
+        return [_key(row) for row in self.database.read(f"SELECT {KEY} FROM keys ORDER BY at, id")]
 
     def size(self) -> int:
         return self.database.size()
@@ -329,6 +327,12 @@ def _kind(number: Any) -> Any:
 
 def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else b"" if value is None else str(value).encode(errors="replace")
+
+
+def _key(row: Row) -> Key:
+    id_, name, digest, roles, at, rate, revoked_at, policies = row
+    limits = () if policies is None else tuple(policies.split(","))
+    return Key(id_, name, bytes(digest), tuple(roles.split(",")), at, rate, revoked_at, limits)
 
 
 def _head(row: Sequence[Any]) -> Head:

@@ -1,10 +1,12 @@
-"""SQLite: one file in WAL mode. A commit returns when it is on disk."""
+"""SQLite: one file in WAL mode, for its owner alone. A commit returns when it is on disk."""
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -15,18 +17,21 @@ from fairexp.service.problems import StoreBusyError
 from fairexp.service.store.connections import PooledDatabase
 from fairexp.service.store.migrations import Execute, Row
 
+LOG = logging.getLogger("fairexp.service")
 BUSY_SECONDS = 5.0
 PAGES_AT_ONCE = 2000
+OWNER_ONLY = 0o600
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
-    """A database in the file at `path`."""
+    """A database in the file at `path`, or where a symbolic link of that name leads: a file has one lock."""
 
     failures = (sqlite3.Error,)
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.path = path
+        self.path = Path(os.path.realpath(path))
         self._lock: int | None = None
 
     def close(self) -> None:
@@ -44,11 +49,14 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         """A writing transaction is alone as it is."""
 
     def size(self) -> int:
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in (self.path, self._beside("-wal")) if file.exists())
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(self.path.name + ending)
 
     def _open_writer(self, *, serving: bool) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._close_to_others()
         if serving:
             self._take_lock()
         writer = self._connect()
@@ -82,12 +90,30 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         return connection
 
+    def _close_to_others(self) -> None:
+        """Make the file before SQLite does, which gives its other files the same rights; narrow what was wider."""
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+        for file in (self.path, *map(self._beside, ("-wal", "-shm", ".lock"))):
+            with suppress(FileNotFoundError):
+                rights = stat.S_IMODE(file.stat().st_mode)
+                if rights & OTHERS:
+                    _narrow(file, rights)
+
     def _take_lock(self) -> None:
         """The lock goes with the process, however that ends."""
-        file = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.open(self._beside(".lock"), os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)
             raise StoreBusyError(f"store: another server uses {self.path}; stop it, or give this one its own") from None
         self._lock = file
+
+
+def _narrow(file: Path, rights: int) -> None:
+    try:
+        file.chmod(rights & ~OTHERS)
+        LOG.warning(f"store: {file} was open to others (mode {rights:o}); now it is its owner's alone")
+    except PermissionError:
+        LOG.warning(f"store: {file} is open to others (mode {rights:o}), and only its owner can change that: chmod 600")
