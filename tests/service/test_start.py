@@ -258,7 +258,7 @@ def test_until_declared_policies_are_in_force_clients_are_asked_to_wait(
 
     def start_and_stand_still(engine: Engine) -> None:
         start(engine)
-        stuck.append(Standstill(engine, "put_policy").__enter__())
+        stuck.append(Standstill(engine.changes, "put").__enter__())
 
     monkeypatch.setattr(Engine, "start", start_and_stand_still)
     running = live(address, wait=False)

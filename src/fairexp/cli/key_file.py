@@ -73,8 +73,7 @@ def key_file_of(address: str) -> Path:
 
 def make_first_key(store: Store, path: Path) -> None:
     """An admin key in the store, and its token in a new file; neither without the other."""
-    from fairexp.service.access import new_key
-    from fairexp.service.store import AddKey
+    from fairexp.service.access import key_added, new_key
 
     key, token = new_key(name=FIRST_KEY, roles=["admin"])
     file = _new_file(path)
@@ -83,7 +82,7 @@ def make_first_key(store: Store, path: Path) -> None:
             opened.write(token + "\n")
             opened.flush()
             os.fsync(opened.fileno())
-        store.commit([AddKey(key)])
+        store.commit(key_added(key, by="the first start"))
     except BaseException:
         path.unlink(missing_ok=True)
         raise

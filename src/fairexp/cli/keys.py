@@ -33,7 +33,7 @@ def add(
     from fairexp.service.access import make_key
 
     with opened_store(store) as opened:
-        key, token = make_key(opened, name=name, roles=role, policies=policy or (), rate=rate)
+        key, token = make_key(opened, by=whoever(), name=name, roles=role, policies=policy or (), rate=rate)
         missing = sorted(set(key.policies) - {each.name for each in opened.policies()})
     console, limits = error_console(), f", for {', '.join(key.policies)} only" if key.policies else ""
     told = f"Key {key.id} for {name!r}: {', '.join(key.roles)}{limits}. Keep it; it is not shown again."
@@ -69,8 +69,18 @@ def revoke(
     from fairexp.service.access import revoke_key
 
     with opened_store(store) as opened:
-        key = revoke_key(opened, key_id)
+        key = revoke_key(opened, key_id, by=whoever())
     error_console().print(f"Key {key.id} for {key.name!r} is revoked.")
+
+
+def whoever() -> str:
+    """Who is at the command line, for the record."""
+    from getpass import getuser
+
+    try:
+        return f"command line ({getuser()})"
+    except (KeyError, OSError):  # there need not be a user of that number
+        return "command line"
 
 
 def _day(at: float | None) -> str:

@@ -80,7 +80,7 @@ def put(
         raise ArgumentError("policy", repr(policy), f"one that {file} declares: {', '.join(declared)}")
     with _client(url, key, key_file) as client:
         spec = declared[policy].model_dump(mode="json")
-        _tell(client.put_policy(policy, spec, dry_run=dry_run, discard=discard))
+        tell(client.put_policy(policy, spec, dry_run=dry_run, discard=discard))
 
 
 @app.command("rollback")
@@ -94,7 +94,7 @@ def rollback(
 ) -> None:
     """Bring back an earlier version with the model and the ledger that it ended with."""
     with _client(url, key, key_file) as client:
-        _tell(client.roll_back(policy, version, dry_run=dry_run))
+        tell(client.roll_back(policy, version, dry_run=dry_run))
 
 
 @app.command("reset")
@@ -114,7 +114,7 @@ def reset(
     if not what:
         raise ArgumentError("reset", "nothing to start anew with", "--model, --ledger or both")
     with _client(url, key, key_file) as client:
-        _tell(client.reset(policy, what, dry_run=dry_run))
+        tell(client.reset(policy, what, dry_run=dry_run))
 
 
 @app.command("delete")
@@ -128,7 +128,7 @@ def delete(
 ) -> None:
     """Put an end to a policy and to everything that was kept of it; needs --discard, and nothing brings it back."""
     with _client(url, key, key_file) as client:
-        _tell(client.delete_policy(policy, dry_run=dry_run, discard=discard))
+        tell(client.delete_policy(policy, dry_run=dry_run, discard=discard))
 
 
 @app.command("actions")
@@ -159,7 +159,7 @@ def _client(url: str, key: str | None, key_file: Path | None) -> Iterator[Client
         yield client
 
 
-def _tell(told: dict[str, Any]) -> None:
+def tell(told: dict[str, Any]) -> None:
     """What was done, or would be done."""
     console = error_console()
     would = " (dry run: nothing was changed)" if told["dry_run"] else ""

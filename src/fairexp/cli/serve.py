@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairexp.cli.entry import error_console
+
 if TYPE_CHECKING:
     import uvicorn
 
     from fairexp.errors import FairexpError
+    from fairexp.service.policy import PolicySpec
+    from fairexp.service.settings import Settings
 
 StoreAddress = Annotated[
     str,
@@ -32,9 +36,26 @@ class LogLevel(StrEnum):
     error = "error"
 
 
+class Winner(StrEnum):
+    """What counts where file and store differ."""
+
+    file = "file"
+    store = "store"
+
+
 def serve(
     store: StoreAddress = DEFAULT_STORE,
     policies: Annotated[Path | None, typer.Option(help="YAML file with the policies to declare.")] = None,
+    prefer: Annotated[
+        Winner | None,
+        typer.Option(help="Which one wins where the file differs from what was changed over the API: file or store."),
+    ] = None,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Go ahead even if a policy of the file loses something; see --dry-run.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what the file's policies would change and lose, and leave.")
+    ] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
     key_file: Annotated[
@@ -91,6 +112,9 @@ def serve(
         values[name] = _whole(parse_value(text))
     declared = {} if policies is None else load_policies(policies)
     changed = Settings().changed(values)
+    if dry_run:
+        _preview(store, declared)
+        return
     opening = "--open" if open_ else ""
     if demo:
         from fairexp.cli.serve_demo import demo_policies
@@ -103,7 +127,18 @@ def serve(
         check_open(opening, store, host)
     else:
         prepare_keys(store, key_file=key_file, url=_url(host, port))
-    _run(store, host=host, port=port, settings=changed, declared=declared, open=bool(opening), demo=demo)
+    options = {"open": bool(opening), "prefer": None if prefer is None else prefer.value, "discard": discard}
+    _run(store, host=host, port=port, settings=changed, declared=declared, options=options, demo=demo)
+
+
+def _preview(address: str, declared: dict[str, PolicySpec]) -> None:
+    from fairexp.cli.keys import opened_store
+    from fairexp.cli.policy import tell
+    from fairexp.service.changes import preview
+
+    with opened_store(address) as store:
+        for name, change in preview(store, declared).items():
+            tell(change.plain(name))
 
 
 def _url(host: str, port: int) -> str:
@@ -130,7 +165,14 @@ def _list_settings() -> None:
 
 
 def _run(
-    address: str, *, host: str, port: int, settings: Any, declared: dict[str, Any], open: bool, demo: bool
+    address: str,
+    *,
+    host: str,
+    port: int,
+    settings: Settings,
+    declared: dict[str, PolicySpec],
+    options: dict[str, Any],
+    demo: bool,
 ) -> None:
     import uvicorn
 
@@ -144,7 +186,7 @@ def _run(
         failed.append(error)
         server.should_exit = True
 
-    service = Service(open_store(address), settings=settings, policies=declared, open=open, fatal=give_up)
+    service = Service(open_store(address), settings=settings, policies=declared, fatal=give_up, **options)
     config = uvicorn.Config(
         create_app(service),
         host=host,
@@ -162,6 +204,9 @@ def _run(
     stop_on_hangup(server)
     server.run()
     if failed:
+        if "\n" in str(failed[0]):  # a difference is told line by line
+            error_console().print(f"Error: {failed[0]}", style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(2)
         raise failed[0]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from fairexp.errors import ArgumentError
 from fairexp.service.policy import NAME
 from fairexp.service.problems import ServiceError
-from fairexp.service.store.base import AddKey, Key, RevokeKey, Store
+from fairexp.service.store.base import AddAction, AddKey, Key, RevokeKey, Store, Write
 
 ROLES = ("rank", "feedback", "read", "admin")
 PUBLIC = "public"
@@ -49,20 +49,27 @@ def new_key(
     return key, f"fx_{key_id}_{secret}"
 
 
-def make_key(store: Store, **options: Any) -> tuple[Key, str]:
-    """A new key in the store, and its token; options as for `new_key`."""
+def make_key(store: Store, *, by: str = "unknown", **options: Any) -> tuple[Key, str]:
+    """A new key in the store, and its token; options as for `new_key`. That `by` made it is recorded."""
     key, token = new_key(**options)
-    store.commit([AddKey(key)])
+    store.commit(key_added(key, by=by))
     return key, token
 
 
-def revoke_key(store: Store, key_id: str, *, now: float | None = None) -> Key:
-    """Put an end to a key; which one it was."""
+def key_added(key: Key, *, by: str) -> list[Write]:
+    """What the store is to keep of a new key."""
+    details = {"roles": list(key.roles), "policies": list(key.policies)}
+    return [AddKey(key), AddAction(key.at, by, f"made key {key.id} ({key.name})", None, details)]
+
+
+def revoke_key(store: Store, key_id: str, *, by: str = "unknown", now: float | None = None) -> Key:
+    """Put an end to a key; which one it was. That `by` did it is recorded."""
     known = {key.id: key for key in store.keys() if key.revoked_at is None}  # noqa: SIM118
     if key_id not in known:
         raise ArgumentError("id", repr(key_id), "the id of a key that is in force", "`fairexp keys list` shows them.")
-    store.commit([RevokeKey(key_id, time.time() if now is None else now)])
-    return known[key_id]
+    at, key = time.time() if now is None else now, known[key_id]
+    store.commit([RevokeKey(key_id, at), AddAction(at, by, f"revoked key {key.id} ({key.name})")])
+    return key
 
 
 def key_of(token: str | None, keys: Mapping[str, Key]) -> Key | None:

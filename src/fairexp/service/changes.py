@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from fairexp.service.desk import Desk
 from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.recovery import restored_version
+from fairexp.service.recovery import load_policy, restored_version
 from fairexp.service.runtime import Runtime
 from fairexp.service.store.base import (
     AddAction,
@@ -25,9 +25,10 @@ from fairexp.service.store.base import (
     Append,
     DeletePolicy,
     Kind,
+    Store,
     Write,
 )
-from fairexp.service.succession import LEDGER, MODEL, Effects, differences, succeed
+from fairexp.service.succession import LEDGER, MODEL, Effects, Succession, differences, succeed
 
 if TYPE_CHECKING:
     from fairexp.service.engine import Engine
@@ -48,6 +49,12 @@ class PolicyChange:
     warnings: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     dry_run: bool = False
+
+    def plain(self, policy: str) -> dict[str, Any]:
+        """As the API and the command line tell it."""
+        told = {"policy": policy, "version": self.version, "changed": self.changed, "dry_run": self.dry_run}
+        effects = {"differences": self.differences, **self.effects.plain()}
+        return {**told, "action": self.action, **effects, "warnings": self.warnings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +207,8 @@ class Changes:
     ) -> PolicyChange:
         with desk.lock:
             self._engine.check_store()
-            before = desk.runtime
-            next_ = succeed(before, spec, drop=drop)
-            changed = PolicyChange(
-                next_.runtime.version,
-                changed=True,
-                action=action,
-                effects=next_.effects,
-                warnings=next_.warnings,
-                differences=differences(before.spec, spec),
-                dry_run=order.dry_run,
-            )
+            next_ = succeed(desk.runtime, spec, drop=drop)
+            changed = _change(desk.runtime, next_, action=action, dry_run=order.dry_run)
             if not self._go_ahead(changed, order):
                 return changed
             done = self._adopt(desk, next_.runtime, changed, order)
@@ -253,6 +251,34 @@ class Changes:
         ):
             if given > most:
                 raise invalid(name, given, f"at most {most}", "It is a limit of this server.")
+
+
+def preview(store: Store, policies: Mapping[str, PolicySpec]) -> dict[str, PolicyChange]:
+    """What declaring these policies would do to an open store; nothing is changed, and a server may be at work."""
+    rows = {row.name: row for row in store.policies()}
+    told = {}
+    for name, spec in policies.items():
+        if name not in rows:
+            told[name] = PolicyChange(1, True, "created", warnings=Runtime.new(spec)[1], dry_run=True)
+            continue
+        before = load_policy(store, rows[name]).runtime
+        if before.spec == spec:
+            told[name] = PolicyChange(before.version, False, "as it was", dry_run=True)
+        else:
+            told[name] = _change(before, succeed(before, spec), action="changed", dry_run=True)
+    return told
+
+
+def _change(before: Runtime, after: Succession, *, action: str, dry_run: bool) -> PolicyChange:
+    return PolicyChange(
+        after.runtime.version,
+        changed=True,
+        action=action,
+        effects=after.effects,
+        warnings=after.warnings,
+        differences=differences(before.spec, after.runtime.spec),
+        dry_run=dry_run,
+    )
 
 
 def _entry(desk: Desk, runtime: Runtime) -> Append:

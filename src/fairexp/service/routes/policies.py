@@ -87,9 +87,7 @@ async def delete(request: Request, policy: str, dry_run: DryRun = False, discard
 
 
 def _told(policy: str, change: PolicyChange) -> Response:
-    told = {"policy": policy, "version": change.version, "changed": change.changed, "dry_run": change.dry_run}
-    effects = {"differences": change.differences, **change.effects.plain()}
-    return answer({**told, "action": change.action, **effects, "warnings": change.warnings})
+    return answer(change.plain(policy))
 
 
 @router.get("/{policy}", dependencies=[allow("read", "policy")], **documented(None, PolicyInfo, refusals=(404,)))
