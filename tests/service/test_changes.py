@@ -371,13 +371,21 @@ def test_an_older_file_is_refused_with_the_difference_unless_told_which_wins(
     running.client.put(URL, json={**PLAIN, "tolerance": 0.5})
     running = restarted(live, running, address, SPEC, wait=False, fatal=problems.append)
     running.wait_for(lambda: bool(problems))
-    for told in ("changed over the API", "tolerance: 0.3, now 0.5", "--prefer file", "--prefer store"):
+    difference = "tolerance: 0.3 in the file, 0.5 in force"
+    for told in ("changed over the API by open", difference, "--prefer file", "--prefer store"):
         assert told in str(problems[0])
     running = restarted(live, running, address, SPEC, prefer="store")
     assert running.client.get(URL).json()["spec"]["tolerance"] == 0.5
     running = restarted(live, running, address, SPEC, prefer="file")
     assert running.client.get(URL).json()["spec"]["tolerance"] == 0.3
     assert restarted(live, running, address, SPEC).client.get(URL).json()["version"] == 3
+
+
+def test_a_reset_over_the_api_leaves_the_file_in_charge(live: Callable[..., Live], sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    running.client.post(f"{URL}/reset", params={"what": "ledger"})
+    running = restarted(live, running, sqlite_address, SPEC.model_copy(update={"tolerance": 0.5}))
+    assert running.client.get(URL).json()["version"] == 3
 
 
 def test_a_file_that_would_lose_something_is_refused_unless_told(live: Callable[..., Live], address: str) -> None:

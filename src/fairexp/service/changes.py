@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -96,9 +96,9 @@ class Changes:
         if name in engine.names():
             desk = engine.desk(name)
             with desk.lock:
-                runtime, latest = desk.runtime, desk.versions[-1]
+                runtime, latest = desk.runtime, _latest_change(desk.versions)
             if runtime.spec != spec and latest.origin == "api" and prefer != "file":
-                lines = differences(spec, runtime.spec)
+                lines = differences(spec, runtime.spec, form="{}: {} in the file, {} in force")
                 if prefer is None:
                     raise _conflict(name, latest, lines)
                 return PolicyChange(runtime.version, False, "as it was", differences=lines)
@@ -222,7 +222,7 @@ class Changes:
             raise ServiceError(
                 "would_lose",
                 f"this change would lose {'; '.join(changed.effects.lost)}. Nothing was changed. Ask again with "
-                "discard=true if that shall go (serve --discard for a file), or with dry_run=true to see all of it",
+                "discard=true (--discard) if that shall go, or with dry_run=true (--dry-run) to see all that it does",
                 status=409,
                 field="discard",
             )
@@ -308,11 +308,19 @@ def _action(name: str, changed: PolicyChange, order: Order, *, at: float) -> Add
     return AddAction(at, order.by, changed.action, name, {**details, "lost": list(changed.effects.lost)})
 
 
+def _latest_change(versions: Sequence[AddVersion]) -> AddVersion:
+    """The latest version that declares something else than the one before it: a reset, say, does not."""
+    for before, after in zip(reversed(versions[:-1]), reversed(versions), strict=False):
+        if before.spec != after.spec:
+            return after
+    return versions[0]
+
+
 def _conflict(name: str, latest: AddVersion, lines: list[str]) -> ServiceError:
     return ServiceError(
         "file_differs",
         f"policy {name}: the file differs from version {latest.version}, which was {latest.action} over the API by "
-        f"{latest.by}. In the file, and in force:\n  "
+        f"{latest.by}:\n  "
         + "\n  ".join(lines)
         + "\nBring the file up to date, or say which one wins: --prefer file, or --prefer store",
         status=409,

@@ -137,7 +137,7 @@ def _wider_gap(before: Runtime, after: Runtime) -> list[str]:
     ]
 
 
-def differences(before: PolicySpec, after: PolicySpec) -> list[str]:
+def differences(before: PolicySpec, after: PolicySpec, *, form: str = "{}: {}, now {}") -> list[str]:
     """Where two policies differ, a line each.
 
     >>> one = PolicySpec(features=["a"], ranker="pdgd")
@@ -147,7 +147,7 @@ def differences(before: PolicySpec, after: PolicySpec) -> list[str]:
     old, new = _flat(before.model_dump(mode="json")), _flat(after.model_dump(mode="json"))
     keys = [*old, *(key for key in new if key not in old)]
     return [
-        f"{key}: {old.get(key, 'nothing')}, now {new.get(key, 'nothing')}"
+        form.format(key, old.get(key, "nothing"), new.get(key, "nothing"))
         for key in keys
         if old.get(key, "nothing") != new.get(key, "nothing")
     ]
