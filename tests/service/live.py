@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from fairexp.service.app import create_app
+from fairexp.service.server import server_config
 from fairexp.service.service import Service
 
 
@@ -18,8 +18,7 @@ class Live:
 
     def __init__(self, service: Service, **options: Any) -> None:
         self.service = service
-        config = uvicorn.Config(create_app(service), port=0, log_config=None, access_log=False, lifespan="on")
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(server_config(service))
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
         _wait(lambda: self._server.started, "the server did not start")

@@ -22,8 +22,8 @@ def die_with_parent() -> None:
 def main() -> None:
     import uvicorn
 
-    from fairexp.service.app import create_app
     from fairexp.service.building import warm_up
+    from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.settings import Settings
     from fairexp.service.store import open_store
@@ -39,7 +39,7 @@ def main() -> None:
             # Children hold no end of the pipe, so that it closes with the harness.
             os.close(sys.stdin.fileno())
             service = Service(open_store(address), settings=Settings().changed(settings), policies={"shop": SPEC})
-            uvicorn.run(create_app(service), port=port, log_config=None, access_log=False)
+            uvicorn.Server(server_config(service, port=port)).run()
             os._exit(0)
         print(child, flush=True)  # noqa: T201
         os.waitpid(child, 0)

@@ -115,12 +115,14 @@ def _run(address: str, *, host: str, port: int, settings: Any, declared: dict[st
     import uvicorn
 
     from fairexp.service.access import is_loopback
-    from fairexp.service.app import create_app
+    from fairexp.service.connections import raise_file_limit
+    from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.store import open_store
     from fairexp.service.telemetry import log_as_json
 
     log_as_json()
+    raise_file_limit()
     failed: list[FairexpError] = []
 
     def give_up(error: FairexpError) -> None:
@@ -130,16 +132,8 @@ def _run(address: str, *, host: str, port: int, settings: Any, declared: dict[st
     service = Service(
         open_store(address), settings=settings, policies=declared, loopback=is_loopback(host), fatal=give_up
     )
-    config = uvicorn.Config(
-        create_app(service),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.drain_seconds) or 1,
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(service, host=host, port=port))
+    service.reader.start()  # so that the first large body need not wait for it
     if demo:
         from fairexp.cli.serve_demo import DemoTraffic
 

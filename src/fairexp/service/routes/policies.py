@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from fairexp.service.bodies import MOST_KEYS, read_policy
 from fairexp.service.desk import Desk
 from fairexp.service.openapi import documented
-from fairexp.service.policy import NAME, PolicySpec
+from fairexp.service.policy import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
 from fairexp.service.ranking_ids import unknown_ranking
 from fairexp.service.reports import brief, fairness_report, policy_report, ranking_report
@@ -22,7 +23,7 @@ from fairexp.service.schemas import (
     RankingList,
 )
 from fairexp.service.service import Service, allow, service_of
-from fairexp.service.web import answer, parsed, read_body
+from fairexp.service.web import answer
 
 router = APIRouter(prefix="/v1/policies")
 KEPT = {
@@ -43,7 +44,7 @@ async def list_policies(request: Request) -> Response:
 async def put_policy(request: Request, policy: str) -> Response:
     """Declare a policy, or change it: the new version keeps what it can of the old one, and says what."""
     service = service_of(request)
-    spec = parsed(PolicySpec, await read_body(request, service.settings.max_body_bytes))
+    spec = parse_policy(await service.read(request, "max_policy_bytes", read_policy, **_limits(service)))
     if not NAME.fullmatch(policy):
         raise invalid("policy", repr(policy[:80]), "small letters, digits, - and _, at most 64, no sign at the start")
     change = await asyncio.to_thread(service.engine.put_policy, policy, spec)
@@ -52,6 +53,15 @@ async def put_policy(request: Request, policy: str) -> Response:
     )
     told = {"policy": policy, "version": change.version, "changed": change.changed, "kept": change.kept}
     return answer({**told, "message": message, "warnings": change.warnings})
+
+
+def _limits(service: Service) -> dict[str, Any]:
+    settings = service.settings
+    return {
+        "known": tuple(PolicySpec.model_fields),
+        "most_values": max(settings.max_features, settings.max_length),
+        "most_keys": max(MOST_KEYS, settings.max_groups),
+    }
 
 
 @router.get("/{policy}", dependencies=[allow("read")], **documented(None, PolicyInfo, refusals=(404,)))
