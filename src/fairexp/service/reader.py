@@ -28,7 +28,7 @@ LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")
 PATIENCE_SECONDS = 30.0
 """After this time without an answer the process is taken for stuck, and replaced."""
-NICENESS = 10
+NICENESS = 5
 
 
 class Reader:
