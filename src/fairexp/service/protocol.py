@@ -51,7 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def late(self) -> None:
         """Too much time has passed: say so if a request was begun, and close."""
-        if self.transport.is_closing() or not self._resting:
+        if self.flow.write_paused or self.transport.is_closing() or not self._resting:
             self._guests.note("stalled")
             self.transport.abort()
         elif self._begun and self._waits_for_head:
