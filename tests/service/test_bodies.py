@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from benchmarks.hostile import bodies
 from fairexp.service import policy as policies
+from fairexp.service import reader
 from fairexp.service.bodies import read_feedback, read_metarank, read_metarank_events, read_policy, read_ranking
 from fairexp.service.budget import Budget
 from fairexp.service.intake import candidates_of
@@ -190,6 +191,19 @@ def test_a_killed_reader_costs_one_answer_and_is_replaced(live: Start, sqlite_ad
     assert running.service.reader.pid != pid
     assert running.client.get("/v1/policies/shop").json()["rounds"] == 2
     assert "fairexp_reader_lost_total 1.0" in running.client.get("/metrics").text
+
+
+def test_a_stuck_reader_is_replaced(live: Start, sqlite_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = live(sqlite_address)
+    running.client.post(RANK, content=large())
+    pid = running.service.reader.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr(reader, "PATIENCE_SECONDS", 0.1)
+        lost = running.client.post(RANK, content=large(1) + b" " * 2_000_000)  # more than the pipe holds
+    assert lost.status_code == 503 and lost.json()["error"]["code"] == "reader_lost"
+    assert running.client.post(RANK, content=large(2)).status_code == 200
 
 
 def test_a_large_request_ranks_as_a_small_one(live: Start, tmp_path: Any) -> None:

@@ -27,7 +27,7 @@ from fairexp.service.settings import Settings
 LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")
 PATIENCE_SECONDS = 30.0
-"""After this time without an answer the process is taken for stuck, and replaced."""
+"""After this time without an answer the process is taken for stuck, killed, and replaced."""
 NICENESS = 5
 
 
@@ -47,11 +47,12 @@ class Reader:
         """The process, if there is one."""
         return None if self._worker is None else self._worker.process.pid
 
-    def start(self) -> None:
-        """Start the process, if there is none, without waiting until it can read."""
+    def start(self) -> _Worker:
+        """The process, started if there is none, without waiting until it can read."""
         with self._lock:
             if self._worker is None:
                 self._worker = _Worker()
+            return self._worker
 
     def stop(self) -> None:
         """End the process."""
@@ -67,12 +68,9 @@ class Reader:
             return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     def _elsewhere(self, function: Callable[..., Result], body: bytes, options: dict[str, Any]) -> Result:
-        self.start()
-        worker = self._worker
         try:
-            assert worker is not None
-            done, result = worker.ask(function, body, options)
-        except (EOFError, OSError, AssertionError) as error:
+            done, result = self.start().ask(function, body, options)
+        except (EOFError, OSError) as error:
             self.lost += 1
             LOG.error("the reader of large bodies is lost, and replaced", extra={"facts": {"problem": repr(error)}})
             self._discard()
@@ -103,11 +101,14 @@ class _Worker:
 
     def ask(self, function: Callable[..., Any], body: bytes, options: dict[str, Any]) -> tuple[bool, Any]:
         """(True, what the function returned) or (False, what it refused)."""
-        self._line.send((function, options))
-        self._line.send_bytes(body)
-        if not self._line.poll(PATIENCE_SECONDS):
-            raise EOFError(f"no answer in {PATIENCE_SECONDS:g} s")
-        answer: tuple[bool, Any] = self._line.recv()
+        patience = threading.Timer(PATIENCE_SECONDS, self.process.kill)
+        patience.start()
+        try:
+            self._line.send((function, options))
+            self._line.send_bytes(body)
+            answer: tuple[bool, Any] = self._line.recv()
+        finally:
+            patience.cancel()
         return answer
 
     def end(self) -> None:
