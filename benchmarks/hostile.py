@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -290,9 +290,16 @@ def resident(pid: int) -> float:
     """Bytes of memory that a process and its children hold."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     own = 1024.0 * float(status.split("VmRSS:")[1].split()[0])
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    children = {child for thread in threads for child in (thread / "children").read_text(encoding="ascii").split()}
-    return own + sum(resident(int(child)) for child in children)
+    return own + sum(resident(child) for child in children(pid))
+
+
+def children(pid: int) -> set[int]:
+    """The processes that a process has started."""
+    found = set()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError):  # a thread that has ended
+            found.update(map(int, (thread / "children").read_text(encoding="ascii").split()))
+    return found
 
 
 def report() -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.hostile import children
 from fairexp.service.connections import Connections
 from fairexp.service.settings import Settings
 from tests.service.live import Live, Standstill
@@ -358,13 +359,8 @@ def test_it_answers_however_many_connect(tmp_path: Path) -> None:
 
 def test_the_reader_ends_with_the_server(tmp_path: Path) -> None:
     with served(tmp_path, files=1024) as (process, _, _):
-        children = [Path(f"/proc/{child}") for child in _children(process.pid)]
-        readers = [child for child in children if b"spawn_main" in (child / "cmdline").read_bytes()]
+        found = [Path(f"/proc/{child}") for child in children(process.pid)]
+        readers = [child for child in found if b"spawn_main" in (child / "cmdline").read_bytes()]
         assert len(readers) == 1
         os.kill(process.pid, signal.SIGKILL)
         until(lambda: not readers[0].exists() or "(zombie)" in (readers[0] / "status").read_text())
-
-
-def _children(pid: int) -> list[str]:
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return [child for thread in threads for child in (thread / "children").read_text().split()]
