@@ -80,7 +80,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def until(done: Callable[[], Any]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not done():
         assert time.monotonic() < end
         time.sleep(0.005)
