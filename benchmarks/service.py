@@ -167,8 +167,8 @@ def serve(folder: str, mode: str) -> None:
 
     import uvicorn
 
-    from fairexp.service.app import create_app
     from fairexp.service.policy import PolicySpec
+    from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.store import open_store
 
@@ -177,8 +177,7 @@ def serve(folder: str, mode: str) -> None:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     threading.Thread(target=_announce, args=(service, listener.getsockname()[1], mode), daemon=True).start()
-    config = uvicorn.Config(create_app(service), log_config=None, access_log=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(server_config(service)).run(sockets=[listener])
 
 
 def _announce(service: Any, port: int, mode: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from fairexp.service.app import create_app
+from fairexp.service.server import server_config
 from fairexp.service.service import Service
 
 
@@ -18,8 +18,8 @@ class Live:
 
     def __init__(self, service: Service, **options: Any) -> None:
         self.service = service
-        self.app = create_app(service)
-        config = uvicorn.Config(self.app, port=0, log_config=None, access_log=False, lifespan="on")
+        config = server_config(service)
+        self.app: Any = config.app
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()

@@ -22,8 +22,8 @@ def die_with_parent() -> None:
 def main() -> None:
     import uvicorn
 
-    from fairexp.service.app import create_app
     from fairexp.service.building import warm_up
+    from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.settings import Settings
     from fairexp.service.store import open_store
@@ -40,7 +40,7 @@ def main() -> None:
             os.close(sys.stdin.fileno())
             store, changed = open_store(address), Settings().changed(settings)
             service = Service(store, settings=changed, policies={"shop": SPEC}, open=True)
-            uvicorn.run(create_app(service), port=port, log_config=None, access_log=False)
+            uvicorn.Server(server_config(service, port=port)).run()
             os._exit(0)
         print(child, flush=True)  # noqa: T201
         os.waitpid(child, 0)

@@ -176,10 +176,12 @@ def _run(
 ) -> None:
     import uvicorn
 
-    from fairexp.service.app import create_app
+    from fairexp.service.connections import raise_file_limit
+    from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.store import open_store
 
+    raise_file_limit()
     failed: list[FairexpError] = []
 
     def give_up(error: FairexpError) -> None:
@@ -187,16 +189,8 @@ def _run(
         server.should_exit = True
 
     service = Service(open_store(address), settings=settings, policies=declared, fatal=give_up, **options)
-    config = uvicorn.Config(
-        create_app(service),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.drain_seconds) or 1,
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(service, host=host, port=port))
+    service.reader.start()  # so that the first large body need not wait for it
     if demo:
         from fairexp.cli.serve_demo import DemoTraffic
 

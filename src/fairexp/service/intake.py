@@ -1,107 +1,44 @@
-"""From a request's body to candidates that a policy can rank, or to an error that names the field."""
+"""From what a request asks for to candidates that a policy can rank, or to an error that names the field."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from fairexp.arrays import Ints
+from fairexp.service.bodies import Asked
 from fairexp.service.policy import PolicySpec
-from fairexp.service.problems import invalid
+from fairexp.service.problems import ServiceError, invalid
 from fairexp.service.records import Floats32
 from fairexp.service.runtime import Candidates, Runtime
-from fairexp.service.schemas import MetarankRanking, RankRequest
-from fairexp.service.settings import Settings
 
 
-def candidates_of(request: RankRequest, runtime: Runtime, settings: Settings) -> Candidates:
-    """The candidates of either form of request, checked and scaled."""
+def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candidates:
+    """The candidates, checked against the version of the policy that is in force, and scaled."""
     spec = runtime.spec
-    if (request.candidates is None) == (request.ids is None and request.features is None):
-        raise invalid("candidates", "both forms or none", "either candidates, or ids, groups and features")
-    if request.candidates is not None:
-        if request.groups is not None:
-            raise invalid("groups", "a list besides candidates", "each candidate's own group")
-        _check_number("candidates", len(request.candidates), settings)
-        ids = [candidate.id for candidate in request.candidates]
-        names: Sequence[str | None] = [candidate.group for candidate in request.candidates]
-        features = _from_rows([candidate.features for candidate in request.candidates], spec)
-        where = "candidates[{}]"
-    else:
-        if request.ids is None or request.features is None:
-            missing = "ids" if request.ids is None else "features"
-            raise invalid(missing, "nothing", "ids and features together")
-        _check_number("ids", len(request.ids), settings)
-        ids = request.ids
-        names = [None] * len(ids) if request.groups is None else request.groups
-        if len(names) != len(ids):
-            raise invalid("groups", f"{len(names)} groups", f"{len(ids)}, one per id")
-        features = _from_base64(request.features, len(ids), spec)
-        where = None
-    _check_ids(ids, "ids[{}]" if where is None else f"{where}.id")
-    context = {"query_id": request.query_id, "user": request.user, "session": request.session}
+    if spec is not read_for and (spec.features, spec.group_field) != (read_for.features, read_for.group_field):
+        raise ServiceError(
+            "policy_changed", "policy: changed while the request was read; try again", status=503, retry_after=1.0
+        )
+    groups, features = _paths(asked, spec)
     return Candidates(
-        ids=ids,
-        groups=_group_numbers(names, spec, "groups[{}]" if where is None else f"{where}.group"),
-        features=_finite(runtime.scaling(features), spec, None if where is None else f"{where}.features[{{}}]"),
-        k=_checked_k(request.k, spec),
-        context={key: value for key, value in context.items() if value is not None},
+        ids=asked.ids,
+        groups=_group_numbers(asked.groups, spec, groups),
+        features=_finite(runtime.scaling(asked.features), spec, features),
+        k=_checked_k(asked.k, spec),
+        context=asked.context,
     )
 
 
-def metarank_candidates(request: MetarankRanking, runtime: Runtime, settings: Settings) -> Candidates:
-    """The candidates of Metarank's form; fields become features by the policy's names."""
-    spec = runtime.spec
-    _check_number("items", len(request.items), settings)
-    shared = {field.name: field.value for field in request.fields}
-    rows, names = [], []
-    for number, item in enumerate(request.items):
-        own = {**shared, **{field.name: field.value for field in item.fields}}
-        rows.append([_number(own, column, f"items[{number}].fields") for column in spec.columns])
-        group = own.get(spec.group_field) if spec.group_field else None
-        names.append(None if group is None else str(group))
-    ids = [item.id for item in request.items]
-    _check_ids(ids, "items[{}].id")
-    where = "items[{}].fields" + (f" ({spec.group_field})" if spec.group_field else "")
-    context = {"alias": request.id, "user": request.user, "session": request.session}
-    return Candidates(
-        ids=ids,
-        groups=_group_numbers(names, spec, where),
-        features=_finite(runtime.scaling(_from_rows(rows, spec)), spec, "items[{}].fields"),
-        context={key: value for key, value in context.items() if value is not None},
-    )
-
-
-def _number(values: dict[str, Any], column: Any, where: str) -> float:
-    value = values.get(column.name, column.default)
-    if isinstance(value, bool | int | float):
-        return float(value)
-    given = "nothing" if value is None else type(value).__name__
-    raise invalid(
-        where,
-        f"{given} for {column.name!r}",
-        "a number",
-        "Send the field, or give the feature a default in the policy.",
-    )
-
-
-def _check_number(field: str, given: int, settings: Settings) -> None:
-    if not 1 <= given <= settings.max_candidates:
-        raise invalid(field, f"{given} candidates", f"from 1 to {settings.max_candidates}")
-
-
-def _check_ids(ids: list[str], where: str) -> None:
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for number, name in enumerate(ids):
-        if name in seen:
-            raise invalid(where.format(number), f"{name[:80]!r} again", "each id once")
-        seen.add(name)
+def _paths(asked: Asked, spec: PolicySpec) -> tuple[str, str | None]:
+    """How the fields of group and feature are called in an error, by row and column."""
+    if asked.form == "candidates":
+        return "candidates[{}].group", "candidates[{}].features[{}]"
+    if asked.form == "ids":
+        return "groups[{}]", None
+    name = (spec.group_field or "").replace("{", "{{").replace("}", "}}")
+    return "items[{}].fields" + (f" ({name})" if name else ""), "items[{}].fields"
 
 
 def _checked_k(k: int | None, spec: PolicySpec) -> int | None:
@@ -122,26 +59,6 @@ def _group_numbers(names: Sequence[str | None], spec: PolicySpec, where: str) ->
         raise invalid(
             where.format(number), "nothing" if given is None else repr(given[:80]), f"one of {', '.join(known)}"
         ) from None
-
-
-def _from_rows(rows: list[list[float]], spec: PolicySpec) -> Floats32:
-    width = spec.n_features
-    for number, row in enumerate(rows):
-        if len(row) != width:
-            raise invalid(f"candidates[{number}].features", f"{len(row)} numbers", f"{width}, one per feature")
-    with np.errstate(over="ignore"):  # what overflows float32 is refused as infinite
-        return np.array(rows, dtype=np.float64).astype(np.float32)
-
-
-def _from_base64(text: str, n: int, spec: PolicySpec) -> Floats32:
-    expected = f"base64 of {n} x {spec.n_features} little-endian float32 numbers, row by row"
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise invalid("features", "text that is not base64", expected) from None
-    if len(data) != 4 * n * spec.n_features:
-        raise invalid("features", f"{len(data)} bytes", f"{4 * n * spec.n_features}: {expected}")
-    return np.frombuffer(data, dtype="<f4").reshape(n, spec.n_features).astype(np.float32, copy=False)
 
 
 def _finite(features: Floats32, spec: PolicySpec, where: str | None) -> Floats32:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: bodies are read by ourselves, for speed, and documented from the same models."""
+"""The OpenAPI document: bodies are read by ourselves, for speed, and documented from the same forms."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from msgspec import Struct
+from msgspec.json import schema_components
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from fairexp import __version__
+from fairexp.service.forms import EXAMPLES
 from fairexp.service.schemas import ErrorAnswer
 
-REFERENCE = "#/components/schemas/{model}"
-_BODIES: set[type[BaseModel]] = set()
+REFERENCE = "#/components/schemas/{name}"
+Body = type[BaseModel] | type[Struct]
+_BODIES: set[Body] = set()
 MEANINGS = {
     400: "The body did not arrive whole.",
     401: "No valid key.",
@@ -31,7 +35,7 @@ MEANINGS = {
 
 
 def documented(
-    body: type[BaseModel] | Sequence[type[BaseModel]] | None,
+    body: Body | Sequence[Body] | None,
     result: type[BaseModel],
     *,
     refusals: tuple[int, ...] = (),
@@ -46,7 +50,7 @@ def documented(
     if body is not None:
         models = [body] if isinstance(body, type) else list(body)
         _BODIES.update(models)
-        references = [{"$ref": REFERENCE.format(model=model.__name__)} for model in models]
+        references = [{"$ref": REFERENCE.format(name=model.__name__)} for model in models]
         schema: dict[str, Any] = references[0] if len(references) == 1 else {"anyOf": references}
         if many:
             schema = {"anyOf": [schema, {"type": "array", "items": schema}]}
@@ -54,6 +58,16 @@ def documented(
             "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}
         }
     return arguments
+
+
+def _body_schemas() -> dict[str, Any]:
+    bodies = sorted(_BODIES, key=lambda body: body.__name__)
+    models = [(body, "validation") for body in bodies if issubclass(body, BaseModel)]
+    _, of_models = models_json_schema(models, ref_template=REFERENCE.format(name="{model}"))  # type: ignore[arg-type]
+    _, of_forms = schema_components([body for body in bodies if issubclass(body, Struct)], ref_template=REFERENCE)
+    for form, example in EXAMPLES.items():
+        of_forms[form.__name__]["examples"] = [example]
+    return {**of_models.get("$defs", {}), **of_forms}
 
 
 def add_openapi(app: FastAPI) -> None:
@@ -67,10 +81,8 @@ def add_openapi(app: FastAPI) -> None:
                 summary="Rank, learn from clicks, and keep the exposure of provider groups fair at every step.",
                 routes=app.routes,
             )
-            models = [(model, "validation") for model in sorted(_BODIES, key=lambda model: model.__name__)]
-            _, schemas = models_json_schema(models, ref_template=REFERENCE)  # type: ignore[arg-type]
             components = document.setdefault("components", {})
-            components.setdefault("schemas", {}).update(schemas.get("$defs", {}))
+            components.setdefault("schemas", {}).update(_body_schemas())
             components["securitySchemes"] = {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},

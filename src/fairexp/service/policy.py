@@ -74,7 +74,8 @@ class PolicySpec(Strict):
     ranker: Literal[*RANKERS] = "fairexp-pairrank"  # type: ignore[valid-type]
     parameters: dict[Label, Any] = Field(default={}, max_length=50)
     features: Annotated[
-        Annotated[int, Field(ge=1), Tag("~count")] | Annotated[list[FeatureOrName], Field(min_length=1), Tag("~list")],
+        Annotated[int, Field(ge=1), Tag("~count")]
+        | Annotated[list[FeatureOrName], Field(min_length=1, fail_fast=True), Tag("~list")],
         Discriminator(_is_list),
     ]
     scaling: Literal["running", "none", "query"] = Field(
@@ -86,7 +87,7 @@ class PolicySpec(Strict):
     group_field: Label | None = None
     tolerance: Annotated[float, Field(ge=0)] = 0.1
     exposure: Annotated[
-        Annotated[Literal[*CURVES], Tag("~count")] | Annotated[list[Positive], Tag("~list")],  # type: ignore[valid-type]
+        Annotated[Literal[*CURVES], Tag("~count")] | Annotated[list[Positive], Field(fail_fast=True), Tag("~list")],  # type: ignore[valid-type]
         Discriminator(_is_list),
     ] = "reciprocal"
     length: Annotated[int, Field(ge=1)] = 10
@@ -145,9 +146,7 @@ def first_problem(error: ValidationError) -> ServiceError:
     field = ""
     for part in path:
         field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
-    if problem["type"] == "json_invalid":
-        message = f"expected JSON, got something else ({message.removeprefix('Invalid JSON: ')})"
-    elif not field and ":" in message:
+    if not field and ":" in message:
         field, _, rest = message.partition(": ")
         message = rest
     field = field or "body"

@@ -1,52 +1,12 @@
-"""The bodies of requests and answers. These models are the OpenAPI document, and they check what comes in."""
+"""The bodies of answers, for the OpenAPI document; `forms` has those of requests."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from fairexp.service.policy import Label, PolicySpec, Strict
-
-Name = Annotated[str, Field(min_length=1, max_length=256)]
-Time = Annotated[float, Field(ge=0, le=1e12)]
-
-
-class Candidate(Strict):
-    """One candidate; features in the policy's order."""
-
-    id: Name
-    group: Label | None = None
-    features: list[float]
-
-
-class RankRequest(Strict):
-    """Candidates one by one with their features as numbers; or `ids`, `groups` and the matrix as base64.
-
-    `features` is then the base64 of the row-major little-endian float32 matrix (n, d).
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "query_id": "shoes",
-                    "candidates": [
-                        {"id": "a", "group": "small", "features": [1.0, 0.2]},
-                        {"id": "b", "group": "large", "features": [0.3, 0.9]},
-                    ],
-                }
-            ]
-        }
-    )
-    query_id: Name | None = None
-    candidates: list[Candidate] | None = None
-    ids: list[Name] | None = None
-    groups: list[Label] | None = None
-    features: str | None = None
-    k: Annotated[int, Field(ge=1)] | None = None
-    user: Name | None = None
-    session: Name | None = None
+from fairexp.service.policy import PolicySpec
 
 
 class RankedItem(BaseModel):
@@ -68,42 +28,6 @@ class RankAnswer(BaseModel):
     qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
     added_regret: int
     explanation: dict[str, Any] | None = None
-
-
-class EventGiven(Strict):
-    """Something a user did. Without `id`, the same type on the same item counts once."""
-
-    id: Name | None = None
-    type: Label = "click"
-    item: Name | None = None
-    position: Annotated[int, Field(ge=1)] | None = Field(default=None, description="From 1; instead of `item`.")
-    weight: Annotated[float, Field(ge=-1e9, le=1e9)] | None = Field(
-        default=None,
-        description="Instead of the type's own: what it adds towards the threshold at which the position is clicked.",
-    )
-    at: Time | None = Field(default=None, description="Seconds since 1970.")
-
-
-class FeedbackGiven(Strict):
-    """Events for one ranking. `final` says that no more will come: learn even if nothing was clicked."""
-
-    ranking_id: Name
-    events: list[EventGiven]
-    final: bool = False
-
-
-class FeedbackRequest(Strict):
-    """Feedback for one ranking (`ranking_id`, `events`), or for several (`batch`)."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"ranking_id": "1-2-0011223344556677", "events": [{"id": "e1", "type": "click", "item": "a"}]}]
-        }
-    )
-    ranking_id: Name | None = None
-    events: list[EventGiven] | None = None
-    final: bool = False
-    batch: list[FeedbackGiven] | None = None
 
 
 class Problem(BaseModel):
@@ -253,58 +177,6 @@ class Health(BaseModel):
     """Whether the process runs, or whether it is ready to serve."""
 
     status: str
-
-
-class MetarankField(BaseModel):
-    """A named value, as Metarank's clients send it."""
-
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
-    name: Name
-    value: bool | float | str | list[float] | list[str] | None = None
-
-
-class MetarankItem(BaseModel):
-    """An item to rank."""
-
-    model_config = ConfigDict(extra="ignore")
-    id: Name
-    fields: list[MetarankField] = []
-
-
-class MetarankRanking(BaseModel):
-    """Metarank's ranking request and ranking event."""
-
-    model_config = ConfigDict(extra="ignore")
-    event: Literal["ranking"] = "ranking"
-    id: Name
-    timestamp: str | int | None = None
-    user: Name | None = None
-    session: Name | None = None
-    fields: list[MetarankField] = []
-    items: list[MetarankItem]
-
-
-class MetarankInteraction(BaseModel):
-    """Metarank's interaction event; one without `ranking` cannot be learned from here and is counted as ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-    event: Literal["interaction"]
-    id: Name
-    ranking: Name | None = None
-    timestamp: str | int | None = None
-    user: Name | None = None
-    session: Name | None = None
-    type: Label
-    item: Name
-    fields: list[MetarankField] = []
-
-
-class MetarankMetadata(BaseModel):
-    """Metarank's item and user events: accepted, and ignored, because features come with each request here."""
-
-    model_config = ConfigDict(extra="ignore")
-    event: Literal["item", "user"]
-    id: Name | None = None
 
 
 class MetarankAnswer(BaseModel):

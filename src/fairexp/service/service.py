@@ -17,16 +17,20 @@ from fastapi.params import Depends
 
 from fairexp.errors import FairexpError
 from fairexp.service.access import PUBLIC, Access
+from fairexp.service.budget import Budget
 from fairexp.service.changes import Order, Prefer
+from fairexp.service.connections import Connections
 from fairexp.service.engine import Engine, Ranked
 from fairexp.service.gates import Gates
 from fairexp.service.page.cache import ChartCache
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
+from fairexp.service.reader import Reader
 from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.settings import Settings
 from fairexp.service.store.base import Key, Store
 from fairexp.service.telemetry import Metrics
+from fairexp.service.web import read_body
 
 LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")
@@ -63,7 +67,12 @@ class Service:
         self.engine = Engine(store, self.settings)
         self.access = Access(open=open, default_rate=self.settings.requests_per_second)
         self.gates = Gates(self.settings)
-        self.metrics = Metrics(self.engine, self.gates)
+        self.budget = Budget(self.settings.max_bodies_bytes)
+        self.reader = Reader(self.settings)
+        self.connections = Connections(self.settings)
+        self.metrics = Metrics(
+            self.engine, self.gates, budget=self.budget, reader=self.reader, connections=self.connections
+        )
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
         self._rankers = ThreadPoolExecutor(RANKING_THREADS, thread_name_prefix="fairexp-rank")
         self.charts = ChartCache()
@@ -93,6 +102,14 @@ class Service:
                 await task
         await asyncio.to_thread(self.engine.close)
         self._rankers.shutdown(wait=False)
+        await asyncio.to_thread(self.reader.stop)
+
+    async def read(self, request: Request, limit: str, function: Callable[..., Result], **options: Any) -> Result:
+        """What a function of `bodies` makes of a request's body, which the setting `limit` limits."""
+        with self.budget.arrival() as arrival:
+            most = getattr(self.settings, limit)
+            body = await read_body(request, most, limit, budget=self.budget, arrival=arrival)
+            return await self.reader.read(function, body, **options)
 
     async def rank(self, policy: str, ask: Callable[[Runtime], Candidates]) -> Ranked:
         """A ranking that is on disk. Others are served meanwhile, however long the search for it takes.
@@ -106,10 +123,11 @@ class Service:
             await kept(asyncio.wrap_future(ranked.kept))
         return ranked
 
-    def expect(self, policy: str) -> None:
-        """A 404 or a 503 if a ranking of this policy would be refused: told before its body is read."""
-        self.engine.desk(policy)
+    def expected(self, policy: str) -> PolicySpec:
+        """The policy as it is now; a 404 or a 503 if a ranking would be refused: told before its body is read."""
+        desk = self.engine.desk(policy)
         self.gates.rankings(policy).check()
+        return desk.runtime.spec
 
     def turn(self, what: str, policy: str) -> asyncio.Lock:
         """Held while a policy does one thing of a kind; those who wait are served in the order in which they came."""

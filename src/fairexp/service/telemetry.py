@@ -18,8 +18,11 @@ from prometheus_client.exposition import generate_latest
 from fairexp.service.explain import pair_gaps
 
 if TYPE_CHECKING:
+    from fairexp.service.budget import Budget
+    from fairexp.service.connections import Connections
     from fairexp.service.engine import Engine
     from fairexp.service.gates import Gates
+    from fairexp.service.reader import Reader
 
 REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="-")
 REQUESTS = logging.getLogger("fairexp.service.requests")
@@ -32,10 +35,13 @@ BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.
 class Metrics:
     """Counters of this process, and the state of every policy as it is when asked. No ids as labels."""
 
-    def __init__(self, engine: Engine, gates: Gates) -> None:
+    def __init__(
+        self, engine: Engine, gates: Gates, *, budget: Budget, reader: Reader, connections: Connections
+    ) -> None:
         self.registry = CollectorRegistry()
         self._engine = engine
         self._gates = gates
+        self._budget, self._reader, self._connections = budget, reader, connections
         self.rank_seconds = Histogram(
             "fairexp_rank_seconds",
             "Time from a rank request's arrival to its durable answer.",
@@ -103,7 +109,7 @@ class Metrics:
         yield from (unfairness, tolerance, exposure, regret, share, rounds, updates)
         failures = CounterMetricFamily("fairexp_store_failures", "Times that the store failed.", value=engine.failures)
         ready = GaugeMetricFamily("fairexp_ready", "Whether the service is ready.", value=float(engine.healthy))
-        yield from (failures, ready, *self._load())
+        yield from (failures, ready, *self._load(), *self._edges())
 
     def _load(self) -> Iterator[Metric]:
         """What waits, what was refused, and what is held in memory."""
@@ -121,6 +127,24 @@ class Metrics:
         gate = self._gates.feedback
         yield GaugeMetricFamily("fairexp_feedback_waiting", "Requests with feedback under way.", value=gate.inside)
         yield CounterMetricFamily("fairexp_feedback_refused", "Feedback refused by overload.", value=gate.refused)
+
+    def _edges(self) -> Iterator[Metric]:
+        """Bodies and connections."""
+        budget, reader = self._budget, self._reader
+        yield GaugeMetricFamily("fairexp_body_bytes", "Bytes of bodies being read.", value=budget.used)
+        refused = CounterMetricFamily("fairexp_bodies_refused", "Bodies refused by overload.", labels=["reason"])
+        refused.add_metric(["memory"], budget.refused)
+        refused.add_metric(["waiting"], reader.gate.refused)
+        yield refused
+        yield CounterMetricFamily("fairexp_reader_lost", "Times that the reader was replaced.", value=reader.lost)
+        connections = self._connections
+        yield GaugeMetricFamily("fairexp_connections", "Connections.", value=len(connections))
+        ended = CounterMetricFamily(
+            "fairexp_connections_ended", "Connections that the server refused or ended, by reason.", labels=["reason"]
+        )
+        for reason, count in connections.closed.copy().items():
+            ended.add_metric([reason], count)
+        yield ended
 
     def text(self) -> bytes:
         """The page that Prometheus reads."""

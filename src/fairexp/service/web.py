@@ -9,17 +9,16 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from fairexp.errors import ArgumentError, FairexpError
-from fairexp.service.policy import first_problem
+from fairexp.service.budget import Arrival, Budget
 from fairexp.service.problems import ServiceError
 from fairexp.service.telemetry import REQUEST_ID, REQUESTS
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("fairexp.service")
 BODY_SECONDS = 30.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-Model = TypeVar("Model", bound=BaseModel)
 Message = MutableMapping[str, Any]
 
 
@@ -45,33 +43,34 @@ def answer(content: Any, *, status: int = 200, headers: dict[str, str] | None = 
     )
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body, or a 413 as soon as it is too long, or a 408 if it does not come."""
-    too_long = ServiceError("body_too_large", f"body: at most {limit} bytes", status=413, field="body")
+async def read_body(request: Request, limit: int, setting: str, *, budget: Budget, arrival: Arrival) -> bytes:
+    """The whole body, or a 413 as soon as it is too long, or a 408 if it does not come, or a 503 for want of memory."""
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > limit:
-        raise too_long
-    parts, size = [], 0
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+        raise _too_long(limit, setting)
+    parts = []
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(BODY_SECONDS) as arrival.deadline:
             async for part in request.stream():
                 parts.append(part)
-                size += len(part)
-                if size > limit:
-                    raise too_long
+                if arrival.size + len(part) > limit:
+                    raise _too_long(limit, setting)
+                budget.add(arrival, len(part))
     except TimeoutError:
+        if arrival.dropped:
+            raise budget.problem() from None
         raise ServiceError(
             "body_too_slow", f"body: not here after {BODY_SECONDS:g} s", status=408, field="body"
         ) from None
+    arrival.whole = True
     return b"".join(parts)
 
 
-def parsed(model: type[Model], body: bytes) -> Model:
-    """The body as a model, or a 422 that names the field."""
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        raise first_problem(error) from None
+def _too_long(limit: int, setting: str) -> ServiceError:
+    message = f"body: at most {limit} bytes (setting {setting})"
+    if setting == "max_body_bytes":
+        message += "; features as base64 take about a quarter of what JSON numbers do"
+    return ServiceError("body_too_large", message, status=413, field="body")
 
 
 def problem(error: ServiceError) -> dict[str, Any]:

@@ -8,36 +8,19 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import ValidationError
 
+from fairexp.service.bodies import Asked, MetarankEvent, read_metarank, read_metarank_events
 from fairexp.service.engine import Ranked
-from fairexp.service.intake import metarank_candidates
+from fairexp.service.forms import EventGiven, FeedbackGiven, MetarankInteraction, MetarankMetadata, MetarankRanking
+from fairexp.service.intake import candidates_of
 from fairexp.service.openapi import documented
-from fairexp.service.policy import first_problem
-from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.routes.ranking import learn, rank_asked
-from fairexp.service.runtime import Candidates, Runtime
-from fairexp.service.schemas import (
-    EventGiven,
-    FeedbackGiven,
-    MetarankAccepted,
-    MetarankAnswer,
-    MetarankInteraction,
-    MetarankMetadata,
-    MetarankRanking,
-)
+from fairexp.service.problems import ServiceError
+from fairexp.service.routes.ranking import learn
+from fairexp.service.schemas import MetarankAccepted, MetarankAnswer
 from fairexp.service.service import EACH, allow, sees, service_of
-from fairexp.service.settings import Settings
-from fairexp.service.web import answer, read_body
+from fairexp.service.web import answer
 
 router = APIRouter()
-Event = MetarankInteraction | MetarankRanking | MetarankMetadata
-_MODELS: dict[str, type[Event]] = {
-    "interaction": MetarankInteraction,
-    "ranking": MetarankRanking,
-    "item": MetarankMetadata,
-    "user": MetarankMetadata,
-}
 
 
 @router.post(
@@ -48,30 +31,36 @@ _MODELS: dict[str, type[Event]] = {
 async def rank(request: Request, model: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Metarank's ranking: all items come back, those that the policy shows first, the rest as the ranker drew them."""
     started = time.perf_counter()
-    asked, ranked = await rank_asked(request, model, MetarankRanking, _candidates)
+    service = service_of(request)
+    spec = service.expected(model)
+    asked = await service.read(
+        request,
+        "max_body_bytes",
+        read_metarank,
+        columns=tuple((column.name, column.default) for column in spec.columns),
+        group_field=spec.group_field,
+        max_candidates=service.settings.max_candidates,
+        max_fields=service.settings.max_features,
+        explain=explain,
+    )
+    ranked = await service.rank(model, lambda runtime: candidates_of(asked, runtime, spec))
     seconds = time.perf_counter() - started
-    service_of(request).metrics.ranked(model, seconds)
-    return answer({"took": int(1000 * seconds), "items": _items(asked, ranked, explain)})
+    service.metrics.ranked(model, seconds)
+    return answer({"took": int(1000 * seconds), "items": _items(asked, ranked)})
 
 
-def _candidates(asked: MetarankRanking, runtime: Runtime, settings: Settings) -> Candidates:
-    if "\x00" in asked.id:
-        raise invalid("id", "a NUL character", "text without it")
-    return metarank_candidates(asked, runtime, settings)
-
-
-def _items(asked: MetarankRanking, ranked: Ranked, explain: bool) -> list[dict[str, Any]]:
+def _items(asked: Asked, ranked: Ranked) -> list[dict[str, Any]]:
     shown = ranked.shown.shown.tolist()
     scores = dict(zip(shown, ranked.shown.scores.tolist(), strict=True))
-    order = range(len(asked.items)) if ranked.belief is None else ranked.belief.draw.tolist()
+    order = range(len(asked.ids)) if ranked.belief is None else ranked.belief.draw.tolist()
     if ranked.belief is not None:
         scores.update({index: float(ranked.belief.scores[index]) for index in order})
     taken = set(shown)
     items = []
     for index in [*shown, *(index for index in order if index not in taken)]:
-        item: dict[str, Any] = {"item": asked.items[index].id, "score": scores.get(index, 0.0)}
-        if explain:
-            item["features"] = [{"name": field.name, "value": field.value} for field in asked.items[index].fields]
+        item: dict[str, Any] = {"item": asked.ids[index], "score": scores.get(index, 0.0)}
+        if asked.fields is not None:
+            item["features"] = orjson.Fragment(asked.fields[index])
         items.append(item)
     return items
 
@@ -90,9 +79,8 @@ async def feedback(request: Request) -> Response:
     """Metarank's feedback: one event, a list of them, or one per line. Interactions are learned from."""
     started = time.perf_counter()
     service = service_of(request)
-    events = _events(await read_body(request, service.settings.max_body_bytes))
-    if len(events) > service.settings.max_batch:
-        raise invalid("body", f"{len(events)} events", f"at most {service.settings.max_batch}")
+    most = min(service.settings.max_batch, service.settings.max_events)
+    events = await service.read(request, "max_feedback_bytes", read_metarank_events, max_events=most)
     accepted = updated = 0
     for number, event in enumerate(events):
         taken, learned = await _take(request, event, f"[{number}]." if len(events) > 1 else "")
@@ -102,48 +90,23 @@ async def feedback(request: Request) -> Response:
     return answer({**told, "ignored": len(events) - accepted})
 
 
-def _events(body: bytes) -> list[Event]:
-    try:
-        given = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        lines = [line for line in body.splitlines() if line.strip()]
-        try:
-            given = [orjson.loads(line) for line in lines] if len(lines) > 1 else None
-        except orjson.JSONDecodeError:
-            given = None
-    found = given if isinstance(given, list) else [given]
-    return [_event(each) for each in found]
-
-
-def _event(given: Any) -> Event:
-    kind = given.get("event") if isinstance(given, dict) else None
-    if not isinstance(kind, str) or kind not in _MODELS:
-        raise invalid("event", repr(kind)[:80] if kind is not None else "nothing", "interaction, ranking, item or user")
-    try:
-        return _MODELS[kind].model_validate(given)
-    except ValidationError as error:
-        raise first_problem(error) from None
-
-
-async def _take(request: Request, event: Event, where: str) -> tuple[int, int]:
+async def _take(request: Request, event: MetarankEvent, where: str) -> tuple[int, int]:
     """(accepted, learned) of one event. Rankings of policies that the key is not for are as if there were none."""
-    if isinstance(event, MetarankMetadata):
-        return 0, 0
-    name = event.id if isinstance(event, MetarankRanking) else event.ranking
+    name = event.ranking
     if name is None:
         return 0, 0
     engine = service_of(request).engine
     named = await asyncio.to_thread(engine.rankings_named, name) if "\x00" not in name else []
     found = [ranking_id for ranking_id in named if sees(request, engine.policy_of(ranking_id))]
     if not found:
-        field = "id" if isinstance(event, MetarankRanking) else "ranking"
+        field = "id" if event.kind == "ranking" else "ranking"
         raise ServiceError(
             "unknown_ranking",
             f"{where}{field}: {name[:80]!r} is not a ranking that this service has shown",
             status=404,
             field=f"{where}{field}",
         )
-    if isinstance(event, MetarankRanking):
+    if event.kind == "ranking":
         return 1, 0  # it was kept when it was shown
     learned = 0
     for ranking_id in found:

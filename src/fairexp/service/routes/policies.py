@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from fairexp.service.bodies import MOST_KEYS, read_policy
 from fairexp.service.changes import Order, PolicyChange
 from fairexp.service.desk import Desk
 from fairexp.service.openapi import documented
-from fairexp.service.policy import NAME, PolicySpec
+from fairexp.service.policy import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
 from fairexp.service.ranking_ids import unknown_ranking
 from fairexp.service.reports import brief, fairness_report, policy_report, ranking_report
@@ -23,7 +24,7 @@ from fairexp.service.schemas import (
     RankingList,
 )
 from fairexp.service.service import EACH, Service, allow, sees, service_of, who
-from fairexp.service.web import answer, parsed, read_body
+from fairexp.service.web import answer
 
 router = APIRouter(prefix="/v1/policies")
 DryRun = Annotated[bool, Query(description="Say what would happen, and change nothing.")]
@@ -43,11 +44,20 @@ async def list_policies(request: Request) -> Response:
 async def put_policy(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
     """Declare a policy, or change it: features and groups are matched by name, and what makes sense is kept."""
     service = service_of(request)
-    spec = parsed(PolicySpec, await read_body(request, service.settings.max_body_bytes))
+    spec = parse_policy(await service.read(request, "max_policy_bytes", read_policy, **_limits(service)))
     if not NAME.fullmatch(policy):
         raise invalid("policy", repr(policy[:80]), "small letters, digits, - and _, at most 64, no sign at the start")
     order = Order(by=who(request), discard=discard, dry_run=dry_run)
     return _told(policy, await asyncio.to_thread(service.engine.put_policy, policy, spec, order))
+
+
+def _limits(service: Service) -> dict[str, Any]:
+    settings = service.settings
+    return {
+        "known": tuple(PolicySpec.model_fields),
+        "most_values": max(settings.max_features, settings.max_length),
+        "most_keys": max(MOST_KEYS, settings.max_groups),
+    }
 
 
 @router.post(

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel
 
+from fairexp.service.bodies import read_feedback, read_ranking
 from fairexp.service.engine import Ranked
 from fairexp.service.events import GivenEvent
 from fairexp.service.explain import explain as explanation_of
+from fairexp.service.forms import FeedbackGiven, FeedbackRequest, RankRequest
 from fairexp.service.intake import candidates_of
 from fairexp.service.openapi import documented
-from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.runtime import Candidates, Runtime
-from fairexp.service.schemas import FeedbackAnswer, FeedbackGiven, FeedbackRequest, RankAnswer, RankRequest
+from fairexp.service.problems import ServiceError
+from fairexp.service.schemas import FeedbackAnswer, RankAnswer
 from fairexp.service.service import EACH, allow, check_policy, kept, service_of
-from fairexp.service.settings import Settings
-from fairexp.service.web import answer, parsed, problem, read_body
+from fairexp.service.web import answer, problem
 
 router = APIRouter()
-Asked = TypeVar("Asked", bound=BaseModel)
 
 
 @router.post(
@@ -35,22 +32,15 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
     started = time.perf_counter()
     service = service_of(request)
-    _, ranked = await rank_asked(request, policy, RankRequest, candidates_of)
+    spec = service.expected(policy)
+    limits = {"n_features": spec.n_features, "max_candidates": service.settings.max_candidates}
+    asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
+    ranked = await service.rank(policy, lambda runtime: candidates_of(asked, runtime, spec))
     content = _told(policy, ranked)
     if explain:
         content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.runtime.spec)
     service.metrics.ranked(policy, time.perf_counter() - started)
     return answer(content)
-
-
-async def rank_asked(
-    request: Request, policy: str, form: type[Asked], candidates: Callable[[Asked, Runtime, Settings], Candidates]
-) -> tuple[Asked, Ranked]:
-    """What a request in some `form` asks for, and the ranking of its `candidates`, which is on disk by then."""
-    service = service_of(request)
-    service.expect(policy)  # what is refused is refused before its body is read
-    asked = parsed(form, await read_body(request, service.settings.max_body_bytes))
-    return asked, await service.rank(policy, lambda runtime: candidates(asked, runtime, service.settings))
 
 
 def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
@@ -80,18 +70,11 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
 async def feedback(request: Request) -> Response:
     """Take what users did; when this is answered it is on disk, and the next ranking has learned from it."""
     service = service_of(request)
-    asked = parsed(FeedbackRequest, await read_body(request, service.settings.max_body_bytes))
-    single = asked.ranking_id is not None and asked.events is not None
-    if single == (asked.batch is not None) or (asked.ranking_id is None) != (asked.events is None):
-        raise invalid("body", "another mix", "either ranking_id and events, or batch")
-    if single:
-        assert asked.ranking_id is not None and asked.events is not None
-        given = FeedbackGiven(ranking_id=asked.ranking_id, events=asked.events, final=asked.final)
-        return answer({"results": [await learn(request, given)]})
-    assert asked.batch is not None
-    if len(asked.batch) > service.settings.max_batch:
-        raise invalid("batch", f"{len(asked.batch)} rankings", f"at most {service.settings.max_batch}")
-    results = await asyncio.gather(*(_learn_or_tell(request, each) for each in asked.batch))
+    limits = {"max_batch": service.settings.max_batch, "max_events": service.settings.max_events}
+    many, given = await service.read(request, "max_feedback_bytes", read_feedback, **limits)
+    if not many:
+        return answer({"results": [await learn(request, given[0])]})
+    results = await asyncio.gather(*(_learn_or_tell(request, each) for each in given))
     if any(result["status"] == "refused" and result["error"]["code"] == "storage_unavailable" for result in results):
         raise next_unavailable()
     return answer({"results": results})
@@ -119,8 +102,6 @@ async def learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
     """Learn from one ranking's feedback and wait until that is on disk."""
     service = service_of(request)
     engine = service.engine
-    if len(given.events) > service.settings.max_events:
-        raise invalid("events", f"{len(given.events)} events", f"at most {service.settings.max_events}")
     events = [
         GivenEvent(
             each.id, each.type, each.item, None if each.position is None else each.position - 1, each.weight, each.at
