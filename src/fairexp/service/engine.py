@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -25,27 +25,31 @@ from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, invalid, storage_unavailable
 from fairexp.service.ranking_ids import RankingIds, unknown_ranking
-from fairexp.service.records import Feedback, Shown
+from fairexp.service.records import Feedback, Shown, rest_of
 from fairexp.service.recovery import Loaded, load_all
+from fairexp.service.requests import Place
 from fairexp.service.runtime import Candidates, OpenRanking, Runtime
 from fairexp.service.settings import Settings
-from fairexp.service.store.base import AddPolicy, AddSnapshot, AddVersion, Append, Kind, Store, Write
+from fairexp.service.store.base import AddPolicy, AddSnapshot, AddVersion, Append, Context, Erase, Kind, Store, Write
+from fairexp.service.store.chain import checked
 from fairexp.service.upkeep import Upkeep
 from fairexp.service.writer import Writer
-from fairexp.types import Belief
 
 LOG = logging.getLogger("fairexp.service")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A ranking and its id; it may be told to the caller when `kept` is done."""
+    """A ranking and its id; it may be told to the caller when `kept` is done.
+
+    `repeated` says that it was made for an earlier request with the same id.
+    """
 
     id: str
     shown: Shown
-    belief: Belief | None
-    runtime: Runtime
+    spec: PolicySpec
     kept: Future[None]
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,23 +195,65 @@ class Engine:
 
     # Ranking and learning
 
-    def rank(self, name: str, ask: Callable[[Runtime], Candidates]) -> Ranked:
+    def rank(self, name: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None) -> Ranked:
         """Choose, charge, and hand to the writer; tell the caller when `kept` is done.
 
-        `ask` makes the candidates for the version that is in force, whose features and groups they must have.
+        `ask` makes the candidates for the version that is in force, whose features and groups they must have. What has
+        been ranked before for the same `request_id` is told again, and nothing is charged; only one can be the first.
         """
         desk = self.desk(name)
-        self._check_store()
-        with desk.turns.ranking(), desk.lock:
+        while True:
             self._check_store()
-            runtime = desk.runtime
-            with self._whole(desk):
-                shown, belief = runtime.rank(ask(runtime), at=self.clock())
-                entry = Append(desk.row.policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), alias=shown.alias)
-            kept = self._submit(desk, [entry], shown.seq)
-            desk.keep(OpenRanking.of(shown))
-            self.snapshot(desk, at_least=self.settings.snapshot_every)
-        return Ranked(self.ids.make(desk.row.policy, shown.seq), shown, belief, runtime, kept)
+            seen = None if request_id is None else desk.requests.look(request_id)
+            before = None if seen is None else self._ranked_before(desk, str(request_id), seen[1])
+            if before is not None:
+                return self._ranked_again(desk, before, ask)
+            with desk.turns.ranking(), desk.lock:
+                self._check_store()
+                if request_id is None or desk.requests.look(request_id) == seen:
+                    return self._rank(desk, ask)
+
+    def _rank(self, desk: Desk, ask: Callable[[Runtime], Candidates]) -> Ranked:
+        started, runtime, policy = time.perf_counter(), desk.runtime, desk.row.policy
+        with self._whole(desk):
+            candidates = ask(runtime)
+            shown, belief = runtime.rank(candidates, at=self.clock())
+            if candidates.whole:
+                shown = replace(shown, rest=rest_of(belief, shown, took=int(1000 * (time.perf_counter() - started))))
+            context = Context.of(shown.context)
+            entry = Append(policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), context=context)
+        kept = self._submit(desk, [entry], shown.seq)
+        desk.keep(OpenRanking.of(shown))
+        if context is not None and context.request_id is not None:
+            desk.requests.put(context.request_id, Place(shown.seq, shown.at), committed=desk.committed)
+        self.snapshot(desk, at_least=self.settings.snapshot_every)
+        return Ranked(self.ids.make(policy, shown.seq), shown, runtime.spec, kept)
+
+    def _ranked_before(self, desk: Desk, request_id: str, at_hand: Place | None) -> int | None:
+        """The ranking that was made for a request id, if there is one and its record has not expired."""
+        place = at_hand
+        if place is None:
+            with self._reading():
+                found = self.store.named(request_id).get(desk.row.policy)
+            place = None if found is None else Place(*found)
+        return None if place is None or self._has_expired(desk, place.at) else place.seq
+
+    def _ranked_again(self, desk: Desk, seq: int, ask: Callable[[Runtime], Candidates]) -> Ranked:
+        self.writer.submit([]).result()  # it may still be on its way to disk
+        shown, _ = self.read_ranking(desk, seq)
+        with desk.lock:
+            asked = ask(desk.runtime).asked
+        if asked != shown.asked:
+            raise ServiceError(
+                "request_id_reused",
+                "request_id: it was used for other candidates; expected the same ones, or an id of its own",
+                status=409,
+                field="request_id",
+            )
+        kept: Future[None] = Future()
+        kept.set_result(None)
+        ranking_id = self.ids.make(desk.row.policy, seq)
+        return Ranked(ranking_id, shown, desk.spec(shown.version), kept, repeated=True)
 
     def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
         """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand."""
@@ -220,6 +266,8 @@ class Engine:
                 if opened is None:  # let go of in between
                     continue
                 runtime = desk.runtime
+                if self._has_expired(desk, opened.shown.at):
+                    raise _expired()
                 fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
                 n_duplicates = len(events) - len(fresh)
                 if not fresh and not (final and not opened.taught):
@@ -257,14 +305,13 @@ class Engine:
         """A ranking as the store has it, with what came back for it; a 410 if its record has expired."""
         with self._reading():
             entry = self.store.entry(desk.row.policy, seq)
-            if entry is not None and entry.kind == Kind.SHOWN:
+            if entry is not None and entry.kind == Kind.SHOWN and not self._has_expired(desk, checked(entry).at):
                 return records_of(entry, self.store.feedback(desk.row.policy, seq))
-        raise ServiceError(
-            "ranking_expired",
-            "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
-            status=410,
-            field="ranking_id",
-        )
+        raise _expired()
+
+    def _has_expired(self, desk: Desk, at: float) -> bool:
+        """Whether a ranking of that time counts as forgotten, be it in the store still or not."""
+        return at < self.clock() - desk.runtime.spec.retention.rankings_seconds
 
     def latest_rankings(
         self, desk: Desk, *, limit: int, before: int | None = None
@@ -273,12 +320,30 @@ class Engine:
         policy = desk.row.policy
         with self._reading():
             entries = self.store.latest(policy, Kind.SHOWN, limit=limit, before=before)
-            return [records_of(entry, self.store.feedback(policy, entry.seq)) for entry in entries]
+            kept = [entry for entry in entries if not self._has_expired(desk, checked(entry).at)]
+            return [records_of(entry, self.store.feedback(policy, entry.seq)) for entry in kept]
 
-    def rankings_named(self, alias: str) -> list[str]:
-        """The ids of the latest ranking of each policy that its caller called `alias`."""
+    def rankings_named(self, request_id: str) -> list[str]:
+        """The ids of the latest ranking of each policy that was made for `request_id`."""
         with self._reading():
-            return [self.ids.make(*place) for place in self.store.named(alias)]
+            found = self.store.named(request_id)
+        return [
+            self.ids.make(policy, seq)
+            for policy, (seq, at) in found.items()
+            if policy in self._by_id and not self._has_expired(self._by_id[policy], at)
+        ]
+
+    def erase(self, user: str, *, dry_run: bool = False) -> int:
+        """Delete what tells which rankings were shown to a user; how many there are, or were."""
+        self._check_store()
+        self.writer.submit([]).result()  # what was handed in is on disk
+        with self._reading():
+            n_rankings = self.store.shown_to(user)
+        if not dry_run:
+            self.writer.submit([Erase(user)]).result()
+            for desk in self.desks():
+                desk.requests.let_go(committed=desk.committed)
+        return n_rankings
 
     def policy_of(self, ranking_id: str) -> str:
         """The name of the policy that showed a ranking; a 404 if there is none."""
@@ -374,6 +439,15 @@ class _Whole:
         # What the library refuses it refuses before changing anything; other errors are not foreseen.
         if error is not None and not isinstance(error, FairexpError):
             self._engine.distrust(self._desk)
+
+
+def _expired() -> ServiceError:
+    return ServiceError(
+        "ranking_expired",
+        "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
+        status=410,
+        field="ranking_id",
+    )
 
 
 def _feedback_entry(policy: int, feedback: Feedback) -> Append:

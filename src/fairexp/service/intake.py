@@ -13,6 +13,7 @@ from fairexp.arrays import Ints
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import invalid
 from fairexp.service.records import Floats32
+from fairexp.service.requests import digest_of_candidates
 from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.schemas import MetarankRanking, RankRequest
 from fairexp.service.settings import Settings
@@ -43,13 +44,19 @@ def candidates_of(request: RankRequest, runtime: Runtime, settings: Settings) ->
         features = _from_base64(request.features, len(ids), spec)
         where = None
     _check_ids(ids, "ids[{}]" if where is None else f"{where}.id")
-    context = {"query_id": request.query_id, "user": request.user, "session": request.session}
+    context = {
+        "request_id": request.request_id,
+        "query_id": request.query_id,
+        "user": request.user,
+        "session": request.session,
+    }
     return Candidates(
         ids=ids,
         groups=_group_numbers(names, spec, "groups[{}]" if where is None else f"{where}.group"),
         features=_finite(runtime.scaling(features), spec, None if where is None else f"{where}.features[{{}}]"),
         k=_checked_k(request.k, spec),
         context={key: value for key, value in context.items() if value is not None},
+        asked="" if request.request_id is None else digest_of_candidates(ids, names, features, request.k),
     )
 
 
@@ -67,12 +74,15 @@ def metarank_candidates(request: MetarankRanking, runtime: Runtime, settings: Se
     ids = [item.id for item in request.items]
     _check_ids(ids, "items[{}].id")
     where = "items[{}].fields" + (f" ({spec.group_field})" if spec.group_field else "")
-    context = {"alias": request.id, "user": request.user, "session": request.session}
+    context = {"request_id": request.id, "user": request.user, "session": request.session}
+    features = _from_rows(rows, spec)
     return Candidates(
         ids=ids,
         groups=_group_numbers(names, spec, where),
-        features=_finite(runtime.scaling(_from_rows(rows, spec)), spec, "items[{}].fields"),
+        features=_finite(runtime.scaling(features), spec, "items[{}].fields"),
         context={key: value for key, value in context.items() if value is not None},
+        asked=digest_of_candidates(ids, names, features),
+        whole=True,
     )
 
 

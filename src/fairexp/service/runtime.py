@@ -30,13 +30,18 @@ EVENT_BYTES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """What a request asks to be ranked: `ids`, group numbers (n,) and scaled features (n, d)."""
+    """What a request asks to be ranked: `ids`, group numbers (n,) and scaled features (n, d).
+
+    `asked` is a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
+    """
 
     ids: list[str]
     groups: Ints | None
     features: Floats32
     k: int | None = None
     context: dict[str, Any] = field(default_factory=dict)
+    asked: str = ""
+    whole: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -149,6 +154,7 @@ class Runtime:
             qualified=ranking.qualified,
             memory=dict(ranking.memory),
             believed=ranking.belief is not None,
+            asked=candidates.asked,
         )
         self._count(shown)
         return shown, ranking.belief

@@ -47,6 +47,9 @@ class RankRequest(Strict):
     k: Annotated[int, Field(ge=1)] | None = None
     user: Name | None = None
     session: Name | None = None
+    request_id: Name | None = Field(
+        default=None, description="Yours, and new for each ranking: asking again with it gives the same answer again."
+    )
 
 
 class RankedItem(BaseModel):
@@ -216,6 +219,7 @@ class RankingInfo(BaseModel):
     policy: str
     version: int
     at: float
+    request_id: str | None
     query_id: str | None
     user: str | None
     session: str | None

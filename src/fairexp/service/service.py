@@ -80,7 +80,7 @@ class Service:
         await asyncio.to_thread(self.engine.close)
         self._rankers.shutdown(wait=False)
 
-    async def rank(self, policy: str, ask: Callable[[Runtime], Candidates]) -> Ranked:
+    async def rank(self, policy: str, ask: Callable[[Runtime], Candidates], request_id: str | None = None) -> Ranked:
         """A ranking that is on disk. Others are served meanwhile, however long the search for it takes.
 
         Rankings of one policy come one after the other, so they wait here for their turn and not in a thread each.
@@ -88,7 +88,7 @@ class Service:
         self.engine.desk(policy)
         with self.gates.rankings(policy).passage():
             async with self.turn("rank", policy):
-                ranked = await self.in_thread(self.engine.rank, policy, ask)
+                ranked = await self.in_thread(partial(self.engine.rank, policy, ask, request_id=request_id))
             await kept(asyncio.wrap_future(ranked.kept))
         return ranked
 

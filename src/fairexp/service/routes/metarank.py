@@ -10,13 +10,12 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import ValidationError
 
-from fairexp.service.engine import Ranked
 from fairexp.service.intake import metarank_candidates
 from fairexp.service.openapi import documented
 from fairexp.service.policy import first_problem
 from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.routes.ranking import learn, rank_asked
-from fairexp.service.runtime import Candidates, Runtime
+from fairexp.service.records import Rest, Shown
+from fairexp.service.routes.ranking import REPEATED, learn, rank_asked
 from fairexp.service.schemas import (
     EventGiven,
     FeedbackGiven,
@@ -27,7 +26,6 @@ from fairexp.service.schemas import (
     MetarankRanking,
 )
 from fairexp.service.service import Service, allow, service_of
-from fairexp.service.settings import Settings
 from fairexp.service.web import answer, read_body
 
 router = APIRouter()
@@ -43,33 +41,24 @@ _MODELS: dict[str, type[Event]] = {
 @router.post(
     "/rank/{model}",
     dependencies=[allow("rank")],
-    **documented(MetarankRanking, MetarankAnswer, refusals=(404,)),
+    **documented(MetarankRanking, MetarankAnswer, refusals=(404, 409)),
 )
 async def rank(request: Request, model: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Metarank's ranking: all items come back, those that the policy shows first, the rest as the ranker drew them."""
     started = time.perf_counter()
-    asked, ranked = await rank_asked(request, model, MetarankRanking, _candidates)
-    seconds = time.perf_counter() - started
-    service_of(request).metrics.ranked(model, seconds)
-    return answer({"took": int(1000 * seconds), "items": _items(asked, ranked, explain)})
+    asked, ranked = await rank_asked(request, model, MetarankRanking, metarank_candidates, lambda asked: asked.id)
+    rest = ranked.shown.rest
+    assert rest is not None
+    service_of(request).metrics.ranked(model, time.perf_counter() - started)
+    content = {"took": rest.took, "items": _items(asked, ranked.shown, rest, explain)}
+    return answer(content, headers=REPEATED if ranked.repeated else None)
 
 
-def _candidates(asked: MetarankRanking, runtime: Runtime, settings: Settings) -> Candidates:
-    if "\x00" in asked.id:
-        raise invalid("id", "a NUL character", "text without it")
-    return metarank_candidates(asked, runtime, settings)
-
-
-def _items(asked: MetarankRanking, ranked: Ranked, explain: bool) -> list[dict[str, Any]]:
-    shown = ranked.shown.shown.tolist()
-    scores = dict(zip(shown, ranked.shown.scores.tolist(), strict=True))
-    order = range(len(asked.items)) if ranked.belief is None else ranked.belief.draw.tolist()
-    if ranked.belief is not None:
-        scores.update({index: float(ranked.belief.scores[index]) for index in order})
-    taken = set(shown)
+def _items(asked: MetarankRanking, shown: Shown, rest: Rest, explain: bool) -> list[dict[str, Any]]:
     items = []
-    for index in [*shown, *(index for index in order if index not in taken)]:
-        item: dict[str, Any] = {"item": asked.items[index].id, "score": scores.get(index, 0.0)}
+    order, scores = [*shown.shown.tolist(), *rest.order.tolist()], [*shown.scores.tolist(), *rest.scores.tolist()]
+    for index, score in zip(order, scores, strict=True):
+        item: dict[str, Any] = {"item": asked.items[index].id, "score": score}
         if explain:
             item["features"] = [{"name": field.name, "value": field.value} for field in asked.items[index].fields]
         items.append(item)
@@ -132,7 +121,7 @@ async def _take(service: Service, event: Event, where: str) -> tuple[int, int]:
     name = event.id if isinstance(event, MetarankRanking) else event.ranking
     if name is None:
         return 0, 0
-    found = await asyncio.to_thread(service.engine.rankings_named, name) if "\x00" not in name else []
+    found = await asyncio.to_thread(service.engine.rankings_named, name)
     if not found:
         field = "id" if isinstance(event, MetarankRanking) else "ranking"
         raise ServiceError(

@@ -24,37 +24,45 @@ from fairexp.service.web import answer, parsed, problem, read_body
 
 router = APIRouter()
 Asked = TypeVar("Asked", bound=BaseModel)
+REPEATED = {"X-Repeated": "true"}
+"""The header of an answer that was given before, to a request with the same id."""
 
 
 @router.post(
     "/v1/policies/{policy}/rank",
     dependencies=[allow("rank")],
-    **documented(RankRequest, RankAnswer, refusals=(404,)),
+    **documented(RankRequest, RankAnswer, refusals=(404, 409)),
 )
 async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
     started = time.perf_counter()
     service = service_of(request)
-    _, ranked = await rank_asked(request, policy, RankRequest, candidates_of)
+    _, ranked = await rank_asked(request, policy, RankRequest, candidates_of, lambda asked: asked.request_id)
     content = _told(policy, ranked)
     if explain:
-        content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.runtime.spec)
+        content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.spec)
     service.metrics.ranked(policy, time.perf_counter() - started)
-    return answer(content)
+    return answer(content, headers=REPEATED if ranked.repeated else None)
 
 
 async def rank_asked(
-    request: Request, policy: str, form: type[Asked], candidates: Callable[[Asked, Runtime, Settings], Candidates]
+    request: Request,
+    policy: str,
+    form: type[Asked],
+    candidates: Callable[[Asked, Runtime, Settings], Candidates],
+    request_id: Callable[[Asked], str | None],
 ) -> tuple[Asked, Ranked]:
     """What a request in some `form` asks for, and the ranking of its `candidates`, which is on disk by then."""
     service = service_of(request)
     service.expect(policy)  # what is refused is refused before its body is read
     asked = parsed(form, await read_body(request, service.settings.max_body_bytes))
-    return asked, await service.rank(policy, lambda runtime: candidates(asked, runtime, service.settings))
+    return asked, await service.rank(
+        policy, lambda runtime: candidates(asked, runtime, service.settings), request_id(asked)
+    )
 
 
 def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
-    shown, names = ranked.shown, ranked.runtime.spec.group_names
+    shown, names = ranked.shown, ranked.spec.group_names
     groups = [None] * len(shown.shown) if shown.groups is None else [names[group] for group in shown.groups.tolist()]
     items = [
         {"id": item, "position": position, "score": score, "group": group}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from typing import Any
 
@@ -29,8 +29,8 @@ LOCK_SECONDS = 1.0
 SERVER_LOCK = 0x66616972
 """The advisory lock that the one server of a database holds."""
 
-TYPES = {"BLOB": "BYTEA"}
-"""SQLite's words for types, in PostgreSQL."""
+WORDS = {"BLOB": "BYTEA", "WITHOUT ROWID": ""}
+"""SQLite's words for types and tables, in PostgreSQL."""
 
 PgConnection = psycopg.Connection[Row]
 
@@ -46,6 +46,13 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
 
     def tidy(self) -> None:
         """Autovacuum does it."""
+
+    def scrub(self) -> None:
+        """Dead rows go now instead of some time; where that takes too long autovacuum does it."""
+        with self._as_store_errors():
+            if self._writer is not None:
+                with suppress(psycopg.errors.QueryCanceled):
+                    self._writer.execute("VACUUM contexts")
 
     def size(self) -> int:
         return int(self.read("SELECT pg_database_size(current_database())")[0][0])
@@ -83,6 +90,6 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
 @cache
 def _translated(sql: str) -> str:
     """Our SQL has no text with a question mark or BLOB in it, so plain replacement is safe."""
-    for ours, theirs in TYPES.items():
+    for ours, theirs in WORDS.items():
         sql = re.sub(rf"\b{ours}\b", theirs, sql)
     return sql.replace("?", "%s")
