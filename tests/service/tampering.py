@@ -29,7 +29,7 @@ def flip(execute: Execute, column: str, seq: int, *, policy: int = 1) -> None:
         changed[len(changed) // 2] ^= 1
         other: object = bytes(changed)
     else:
-        other = "other" if column == "alias" else (found or 0) + 1
+        other = (found or 0) + 1
     execute(f"UPDATE log SET {column} = ? WHERE policy = ? AND seq = ?", (other, policy, seq))
 
 

@@ -20,7 +20,7 @@ from fairexp.service.packing import pack, unpack
 from fairexp.service.policy import FeedbackSpec, RetentionSpec
 from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError
 from fairexp.service.recovery import load_policy
-from fairexp.service.store import AddPolicy, Append, open_store
+from fairexp.service.store import AddPolicy, Append, Context, open_store
 from fairexp.service.store.base import Kind
 from fairexp.service.store.migrations import MIGRATIONS
 from fairexp.service.writer import Writer
@@ -33,8 +33,9 @@ OLDER = Path(__file__).parent / "older-store.db"
 def test_what_is_written_is_read(address: str) -> None:
     store = open_store(address)
     store.open(serving=False)
+    context = Context(user="u\x00", session="s", request_id="a")
     entries = [
-        Append(1, seq, Kind.SHOWN, float(seq), bytes([seq]), alias="a" if seq < 3 else None) for seq in (1, 2, 3)
+        Append(1, seq, Kind.SHOWN, float(seq), bytes([seq]), context=context if seq < 3 else None) for seq in (1, 2, 3)
     ]
     back = Append(1, 4, Kind.FEEDBACK, 4.0, b"f", ranking=2)
     store.commit([AddPolicy(1, "shop", 0.5), *entries, back])
@@ -44,7 +45,8 @@ def test_what_is_written_is_read(address: str) -> None:
     assert store.feedback(1, 2) == [back]
     assert store.latest(1, Kind.SHOWN, limit=2) == [entries[2], entries[1]]
     assert store.latest(1, Kind.SHOWN, limit=2, before=2) == [entries[0]]
-    assert store.named("a") == [(1, 2)] and store.named("b") == []
+    assert store.named("a") == {1: (2, 2.0)} and store.named("b") == {}
+    assert store.shown_to("u\x00") == 2 and store.shown_to("u") == 0
     assert store.bounds(1) == (1, 4) and store.bounds(2) == (0, 0)
     assert store.size() > 0
     secret = store.secret()

@@ -33,6 +33,7 @@ COMMANDS = {
     "serve": Entry("serve:serve", "Rank, learn and stay fair over HTTP."),
     "keys": Entry("keys:app", "Make, list and revoke the keys of a service."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
+    "erase": Entry("erase:erase", "Erase what a running service keeps about a user."),
     "exposure": Entry(
         "exposure:exposure",
         "Estimate the exposure curve: clicks at each position relative to position 1, on randomised rankings.",

@@ -10,28 +10,26 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import orjson
 
 from fairexp.errors import FairexpError
+from fairexp.service.archive import Archive, ranking_expired
 from fairexp.service.building import warm_up
-from fairexp.service.desk import Desk, records_of
+from fairexp.service.desk import Desk
 from fairexp.service.events import GivenEvent, fresh_events
 from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
-from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, invalid, storage_unavailable
+from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable
 from fairexp.service.ranking_ids import RankingIds, unknown_ranking
-from fairexp.service.records import Feedback, Shown, rest_of
+from fairexp.service.records import Shown, rest_of
 from fairexp.service.recovery import Loaded, load_all
-from fairexp.service.requests import Place
 from fairexp.service.runtime import Candidates, OpenRanking, Runtime
 from fairexp.service.settings import Settings
 from fairexp.service.store.base import AddPolicy, AddSnapshot, AddVersion, Append, Context, Erase, Kind, Store, Write
-from fairexp.service.store.chain import checked
 from fairexp.service.upkeep import Upkeep
 from fairexp.service.writer import Writer
 
@@ -86,6 +84,7 @@ class Engine:
         self.declaring = threading.Lock()
         """Held while policies are declared, and while all are restored: neither may see the other half done."""
         self.upkeep = Upkeep(self)
+        self.archive = Archive(store, clock=clock, failed=self.store_failed)
         self.ids = RankingIds(b"")
 
     def start(self) -> None:
@@ -205,7 +204,7 @@ class Engine:
         while True:
             self._check_store()
             seen = None if request_id is None else desk.requests.look(request_id)
-            before = None if seen is None else self._ranked_before(desk, str(request_id), seen[1])
+            before = None if request_id is None else self._ranked_before(desk, request_id)
             if before is not None:
                 return self._ranked_again(desk, before, ask)
             with desk.turns.ranking(), desk.lock:
@@ -225,22 +224,19 @@ class Engine:
         kept = self._submit(desk, [entry], shown.seq)
         desk.keep(OpenRanking.of(shown))
         if context is not None and context.request_id is not None:
-            desk.requests.put(context.request_id, Place(shown.seq, shown.at), committed=desk.committed)
+            desk.requests.put(context.request_id, shown.seq, committed=desk.committed)
         self.snapshot(desk, at_least=self.settings.snapshot_every)
         return Ranked(self.ids.make(policy, shown.seq), shown, runtime.spec, kept)
 
-    def _ranked_before(self, desk: Desk, request_id: str, at_hand: Place | None) -> int | None:
+    def _ranked_before(self, desk: Desk, request_id: str) -> Shown | None:
         """The ranking that was made for a request id, if there is one and its record has not expired."""
-        place = at_hand
-        if place is None:
-            with self._reading():
-                found = self.store.named(request_id).get(desk.row.policy)
-            place = None if found is None else Place(*found)
-        return None if place is None or self._has_expired(desk, place.at) else place.seq
+        if desk.requests.look(request_id)[1] is not None:
+            self.writer.submit([]).result()  # it may still be on its way to disk
+        place = self.archive.named(request_id).get(desk.row.policy)
+        found = None if place is None else self.archive.find(desk, place[0])
+        return None if found is None else found[0]
 
-    def _ranked_again(self, desk: Desk, seq: int, ask: Callable[[Runtime], Candidates]) -> Ranked:
-        self.writer.submit([]).result()  # it may still be on its way to disk
-        shown, _ = self.read_ranking(desk, seq)
+    def _ranked_again(self, desk: Desk, shown: Shown, ask: Callable[[Runtime], Candidates]) -> Ranked:
         with desk.lock:
             asked = ask(desk.runtime).asked
         if asked != shown.asked:
@@ -252,7 +248,7 @@ class Engine:
             )
         kept: Future[None] = Future()
         kept.set_result(None)
-        ranking_id = self.ids.make(desk.row.policy, seq)
+        ranking_id = self.ids.make(desk.row.policy, shown.seq)
         return Ranked(ranking_id, shown, desk.spec(shown.version), kept, repeated=True)
 
     def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
@@ -266,8 +262,8 @@ class Engine:
                 if opened is None:  # let go of in between
                     continue
                 runtime = desk.runtime
-                if self._has_expired(desk, opened.shown.at):
-                    raise _expired()
+                if self.archive.has_expired(desk, opened.shown.at):
+                    raise ranking_expired()
                 fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
                 n_duplicates = len(events) - len(fresh)
                 if not fresh and not (final and not opened.taught):
@@ -275,7 +271,8 @@ class Engine:
                     return Learned(0, n_duplicates, "duplicate", self._submit(desk, [], desk.committed))
                 with self._whole(desk):
                     feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
-                    entry = _feedback_entry(desk.row.policy, feedback)
+                    place = (desk.row.policy, feedback.seq, Kind.FEEDBACK, feedback.at)
+                    entry = Append(*place, feedback.payload(), ranking=feedback.ranking)
                 kept = self._submit(desk, [entry], feedback.seq)
                 desk.keep(opened)
                 self.snapshot(desk, at_least=self.settings.snapshot_every)
@@ -295,50 +292,26 @@ class Engine:
             with desk.lock:
                 if seq in desk.opened:
                     return desk, seq
-            opened = OpenRanking.of(*self.read_ranking(desk, seq))
+            opened = OpenRanking.of(*self.archive.ranking(desk, seq))
             with desk.lock:
                 self._check_store()
                 desk.keep(opened)
         return desk, seq
 
-    def read_ranking(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]]:
-        """A ranking as the store has it, with what came back for it; a 410 if its record has expired."""
-        with self._reading():
-            entry = self.store.entry(desk.row.policy, seq)
-            if entry is not None and entry.kind == Kind.SHOWN and not self._has_expired(desk, checked(entry).at):
-                return records_of(entry, self.store.feedback(desk.row.policy, seq))
-        raise _expired()
-
-    def _has_expired(self, desk: Desk, at: float) -> bool:
-        """Whether a ranking of that time counts as forgotten, be it in the store still or not."""
-        return at < self.clock() - desk.runtime.spec.retention.rankings_seconds
-
-    def latest_rankings(
-        self, desk: Desk, *, limit: int, before: int | None = None
-    ) -> list[tuple[Shown, list[Feedback]]]:
-        """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
-        policy = desk.row.policy
-        with self._reading():
-            entries = self.store.latest(policy, Kind.SHOWN, limit=limit, before=before)
-            kept = [entry for entry in entries if not self._has_expired(desk, checked(entry).at)]
-            return [records_of(entry, self.store.feedback(policy, entry.seq)) for entry in kept]
-
     def rankings_named(self, request_id: str) -> list[str]:
         """The ids of the latest ranking of each policy that was made for `request_id`."""
-        with self._reading():
-            found = self.store.named(request_id)
+        found = [(self._by_id.get(policy), *place) for policy, place in self.archive.named(request_id).items()]
         return [
-            self.ids.make(policy, seq)
-            for policy, (seq, at) in found.items()
-            if policy in self._by_id and not self._has_expired(self._by_id[policy], at)
+            self.ids.make(desk.row.policy, seq)
+            for desk, seq, at in found
+            if desk is not None and not self.archive.has_expired(desk, at)
         ]
 
     def erase(self, user: str, *, dry_run: bool = False) -> int:
         """Delete what tells which rankings were shown to a user; how many there are, or were."""
         self._check_store()
         self.writer.submit([]).result()  # what was handed in is on disk
-        with self._reading():
-            n_rankings = self.store.shown_to(user)
+        n_rankings = self.archive.n_shown_to(user)
         if not dry_run:
             self.writer.submit([Erase(user)]).result()
             for desk in self.desks():
@@ -359,22 +332,6 @@ class Engine:
         """Whether everything that is asked for can be kept and every policy serves."""
         desks = self._desks.values()
         return self.ready and not self.writer.broken and not any(desk.problem or desk.stale for desk in desks)
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Reading from the store: a 503 if that fails, a 500 if what is found is not what was written."""
-        try:
-            yield
-        except CorruptRecordError as error:
-            self.store_failed(error)
-            raise ServiceError(
-                "record_damaged",
-                "the record of this ranking is not what was written, so it is not used; see the server's log",
-                status=500,
-            ) from error
-        except StoreError as error:
-            self.store_failed(error)
-            raise storage_unavailable() from error
 
     def _check_store(self) -> None:
         if not self.ready or self.writer.broken:
@@ -439,16 +396,3 @@ class _Whole:
         # What the library refuses it refuses before changing anything; other errors are not foreseen.
         if error is not None and not isinstance(error, FairexpError):
             self._engine.distrust(self._desk)
-
-
-def _expired() -> ServiceError:
-    return ServiceError(
-        "ranking_expired",
-        "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
-        status=410,
-        field="ranking_id",
-    )
-
-
-def _feedback_entry(policy: int, feedback: Feedback) -> Append:
-    return Append(policy, feedback.seq, Kind.FEEDBACK, feedback.at, feedback.payload(), ranking=feedback.ranking)

@@ -56,7 +56,7 @@ def candidates_of(request: RankRequest, runtime: Runtime, settings: Settings) ->
         features=_finite(runtime.scaling(features), spec, None if where is None else f"{where}.features[{{}}]"),
         k=_checked_k(request.k, spec),
         context={key: value for key, value in context.items() if value is not None},
-        asked="" if request.request_id is None else digest_of_candidates(ids, names, features, request.k),
+        asked="" if request.request_id is None else digest_of_candidates(ids, names, features, k=request.k),
     )
 
 
@@ -81,7 +81,7 @@ def metarank_candidates(request: MetarankRanking, runtime: Runtime, settings: Se
         groups=_group_numbers(names, spec, where),
         features=_finite(runtime.scaling(features), spec, "items[{}].fields"),
         context={key: value for key, value in context.items() if value is not None},
-        asked=digest_of_candidates(ids, names, features),
+        asked=digest_of_candidates(ids, names, features, whole=True),
         whole=True,
     )
 

@@ -237,6 +237,13 @@ class RankingList(BaseModel):
     before: str | None
 
 
+class ErasedAnswer(BaseModel):
+    """How many rankings named the user; `erased` is false after a dry run, which changes nothing."""
+
+    rankings: int
+    erased: bool
+
+
 class Health(BaseModel):
     """Whether the process runs, or whether it is ready to serve."""
 
