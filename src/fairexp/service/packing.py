@@ -19,7 +19,7 @@ from fairexp.arrays import State
 from fairexp.service.problems import CorruptRecordError
 
 MAGIC = b"FX2\x00"
-LEVEL = 6
+LEVEL = 4
 BULK_LEVEL = 1
 BULK_BYTES = 100_000
 """From this size on, as snapshots are, the last few percent are not worth the time."""
