@@ -32,6 +32,7 @@ CASES = {
     "GET /v1/policies/{policy}/rankings": 160,
     "GET /v1/policies/{policy}/rankings/{ranking_id}": 200,
     "GET /v1/policies/{policy}/charts": 40,
+    "DELETE /v1/users/{user}": 120,
     "GET /healthz": 200,
     "GET /readyz": 200,
     "GET /metrics": 80,
@@ -106,6 +107,7 @@ def _ask(running: Live, strategy: Any, n_cases: int, ranking_id: str, statuses: 
 def _aim(case: Any, ranking_id: str, number: int) -> None:
     """Make a request about something that exists; otherwise nearly all would end at a 404."""
     known = {"policy": f"p{number % 7}" if case.method == "PUT" else "shop", "model": "shop", "ranking_id": ranking_id}
+    known["user"] = f"u{number % 3}"
     case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
     if case.path.endswith("/rank") and isinstance(case.body, dict):
         case.body = {

@@ -48,11 +48,14 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
         """Autovacuum does it."""
 
     def scrub(self) -> None:
-        """Dead rows go now instead of some time; where that takes too long autovacuum does it."""
+        """Copy the contexts that are left and give up the files that they were in; or, if that takes too long, do not.
+
+        Autovacuum then does what it can.
+        """
         with self._as_store_errors():
             if self._writer is not None:
                 with suppress(psycopg.errors.QueryCanceled):
-                    self._writer.execute("VACUUM contexts")
+                    self._writer.execute("VACUUM (FULL) contexts")
 
     def size(self) -> int:
         return int(self.read("SELECT pg_database_size(current_database())")[0][0])

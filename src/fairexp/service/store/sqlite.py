@@ -33,7 +33,7 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         super().__init__()
         self.path = path
         self._lock: int | None = None
-        self._unscrubbed = False
+        self._log_to_empty = False
         """Whether a reader, in another process perhaps, kept the write-ahead log from being emptied."""
 
     def close(self) -> None:
@@ -46,15 +46,19 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         with self._as_store_errors():
             if self._writer is not None:
                 self._writer.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
-        if self._unscrubbed:
-            self.scrub()
+                if self._log_to_empty:
+                    self._empty_log(self._writer)
 
     def scrub(self) -> None:
-        """What is deleted is overwritten; the write-ahead log has what was there before, so it goes, too."""
+        """Copy the contexts that are left, overwrite the table that they were in, and empty the write-ahead log.
+
+        Rows are overwritten when they are deleted, but pages that were split may hold a copy in what they leave empty.
+        """
         with self._as_store_errors():
             if self._writer is not None:
-                (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                self._unscrubbed = bool(busy)
+                with self._begin(self._writer):
+                    _rebuild_contexts(self._writer)
+                self._empty_log(self._writer)
 
     def size(self) -> int:
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
@@ -68,6 +72,7 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         writer.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
         writer.execute("PRAGMA secure_delete = ON")
+        writer.execute("PRAGMA temp_store = MEMORY")
         writer.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // PAGE_BYTES}")
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("PRAGMA synchronous = FULL")
@@ -98,6 +103,10 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         return connection
 
+    def _empty_log(self, writer: sqlite3.Connection) -> None:
+        (busy, *_) = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._log_to_empty = bool(busy)
+
     def _take_lock(self) -> None:
         """The lock goes with the process, however that ends."""
         file = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -107,3 +116,14 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
             os.close(file)
             raise StoreBusyError(f"store: another server uses {self.path}; stop it, or give this one its own") from None
         self._lock = file
+
+
+def _rebuild_contexts(writer: sqlite3.Connection) -> None:
+    known = "SELECT sql FROM sqlite_master WHERE tbl_name = 'contexts' AND sql IS NOT NULL ORDER BY type DESC"
+    table, *indexes = [sql for (sql,) in writer.execute(known).fetchall()]
+    writer.execute("ALTER TABLE contexts RENAME TO contexts_before")
+    writer.execute(table)
+    writer.execute("INSERT INTO contexts SELECT * FROM contexts_before")
+    writer.execute("DROP TABLE contexts_before")
+    for index in indexes:
+        writer.execute(index)
