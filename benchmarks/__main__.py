@@ -25,6 +25,7 @@ TOPICS = (
     "parallel",
     "startup",
     "service",
+    "storage",
 )
 LATEST = Path(__file__).parent / "latest.json"
 

@@ -24,6 +24,7 @@ DECISIONS = {
     ("POST", "/v1/feedback"): "feedback",
     ("GET", "/v1/policies"): "read",
     ("PUT", "/v1/policies/{policy}"): "admin",
+    ("DELETE", "/v1/users/{user:path}"): "admin",
     ("GET", "/v1/policies/{policy}"): "read",
     ("GET", "/v1/policies/{policy}/fairness"): "read",
     ("GET", "/v1/policies/{policy}/rankings"): "read",

@@ -25,7 +25,8 @@ BULK_BYTES = 100_000
 """From this size on, as snapshots are, the last few percent are not worth the time."""
 
 _LENGTH = struct.Struct("<I")
-_RAW_DEFLATE = -15
+_WINDOW = -13
+"""Deflate without a frame; matches within 8 kB, which is about a record, so that little has to be set up for one."""
 _KINDS = "biufSU"
 _DICTIONARY = (
     b'[{"e":[{"i":"purchase:0","t":"purchase","p":0,"w":2.0,"a":null}],"s":"window_closed","s":"noted","c":[],"l":[]},'
@@ -57,7 +58,7 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> 
     header = orjson.dumps([meta, shapes])
     body = b"".join([_LENGTH.pack(len(header)), header, *pieces])
     level = LEVEL if len(body) < BULK_BYTES else BULK_LEVEL
-    deflate = zlib.compressobj(level, zlib.DEFLATED, _RAW_DEFLATE, 9, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
+    deflate = zlib.compressobj(level, zlib.DEFLATED, _WINDOW, 8, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
     return b"".join([MAGIC, deflate.compress(body), deflate.flush()])
 
 
@@ -87,7 +88,7 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], State]:
 def _inflated(data: memoryview) -> memoryview:
     if data[: len(MAGIC)] != MAGIC:
         raise ValueError("does not start as a record does")
-    inflate = zlib.decompressobj(_RAW_DEFLATE, _DICTIONARY)
+    inflate = zlib.decompressobj(_WINDOW, _DICTIONARY)
     body = inflate.decompress(data[len(MAGIC) :])
     if not inflate.eof or inflate.unused_data:
         raise ValueError("cut short" if not inflate.eof else f"{len(inflate.unused_data)} bytes too many")
