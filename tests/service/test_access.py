@@ -24,7 +24,7 @@ DECISIONS = {
     ("POST", "/v1/feedback"): "feedback",
     ("GET", "/v1/policies"): "read",
     ("PUT", "/v1/policies/{policy}"): "admin",
-    ("DELETE", "/v1/users/{user:path}"): "admin",
+    ("DELETE", "/v1/users/{user}"): "admin",
     ("GET", "/v1/policies/{policy}"): "read",
     ("GET", "/v1/policies/{policy}/fairness"): "read",
     ("GET", "/v1/policies/{policy}/rankings"): "read",
@@ -49,7 +49,7 @@ def decisions(address: str) -> dict[tuple[str, str], list[str]]:
         assert isinstance(route, APIRoute), f"{route} is not a route that we decided on"
         roles = [getattr(each.dependency, "decision", None) for each in route.dependencies]
         for method in route.methods:
-            found[method, route.path] = [role for role in roles if role is not None]
+            found[method, route.path_format] = [role for role in roles if role is not None]
     return found
 
 
@@ -64,7 +64,7 @@ def test_without_a_key_only_public_routes_answer_and_each_role_opens_its_own(liv
     store.close()
     running = live(address, policies={}, loopback=False)
     for (method, path), decided in DECISIONS.items():
-        url = path.format(policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js")
+        url = path.format(policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js", user="u")
         for role, token in [(None, None), (None, "fx_000000000000_" + "0" * 48), *tokens.items()]:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             status = running.client.request(method, url, headers=headers, content=b"{}").status_code
