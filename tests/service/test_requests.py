@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from fairexp.client import AsyncClient, Client
 from fairexp.service.engine import Engine
 from fairexp.service.policy import FeedbackSpec, RetentionSpec
 from fairexp.service.problems import ServiceError
@@ -204,3 +206,20 @@ def test_without_an_id_each_request_is_a_ranking(started: Start, sqlite_address:
     engine = started(sqlite_address)
     engine.put_policy("shop", SPEC)
     assert rank(engine).id != rank(engine).id
+
+
+def test_the_clients(live: Callable[..., Live], sqlite_address: str) -> None:
+    url = live(sqlite_address).url
+    asked: dict[str, Any] = {"groups": ["small", "large", "small"], "user": "u", "request_id": "r"}
+    given = ("shop", ["a", "b", "c"], [[1.0, 0.2, 0.5], [0.3, 0.9, 0.1], [0.2, 0.2, 0.7]])
+
+    async def once_more() -> tuple[dict[str, Any], int]:
+        async with AsyncClient(url) as client:
+            return await client.rank(*given, **asked), await client.erase("u", dry_run=True)
+
+    with Client(url) as client:
+        first = client.rank(*given, **asked)
+        assert client.rank(*given, **asked) == first
+        assert asyncio.run(once_more()) == (first, 1)
+        assert client.erase("u") == 1 and client.erase("u") == 0
+        assert client.rank(*given, **asked)["ranking_id"] != first["ranking_id"]
