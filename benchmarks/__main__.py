@@ -26,6 +26,7 @@ TOPICS = (
     "startup",
     "service",
     "hostile",
+    "storage",
 )
 LATEST = Path(__file__).parent / "latest.json"
 

@@ -7,8 +7,12 @@ from contextlib import contextmanager
 from typing import cast
 
 from fairexp.service.store import open_store
-from fairexp.service.store.migrations import Execute, seal_entries
+from fairexp.service.store.base import Append, Kind
+from fairexp.service.store.chain import START, sealed
+from fairexp.service.store.migrations import Execute
 from fairexp.service.store.sql import SqlStore
+
+AT_ONCE = 500
 
 
 @contextmanager
@@ -29,7 +33,7 @@ def flip(execute: Execute, column: str, seq: int, *, policy: int = 1) -> None:
         changed[len(changed) // 2] ^= 1
         other: object = bytes(changed)
     else:
-        other = "other" if column == "alias" else (found or 0) + 1
+        other = (found or 0) + 1
     execute(f"UPDATE log SET {column} = ? WHERE policy = ? AND seq = ?", (other, policy, seq))
 
 
@@ -49,3 +53,29 @@ def seal_anew(execute: Execute) -> None:
     """A new chain over whatever is there: what somebody would do who knows how."""
     execute("DELETE FROM heads", ())
     seal_entries(execute)
+
+
+def seal_entries(execute: Execute) -> None:
+    """Give all entries their places in a new chain, as they are found.
+
+    Where no head says what has expired, gaps up to the oldest snapshot count as that.
+    """
+    noted: dict[int, int] = dict(execute("SELECT policy, forgotten FROM heads", ()))
+    execute("DELETE FROM heads", ())
+    for (policy,) in execute("SELECT DISTINCT policy FROM log ORDER BY policy", ()):
+        oldest = execute("SELECT MIN(seq) FROM snapshots WHERE policy = ?", (policy,))[0][0] or 0
+        seq, digest, forgotten = 0, START.digest, 0
+        while rows := execute(
+            """SELECT seq, kind, at, payload, ranking, commitment FROM log
+               WHERE policy = ? AND seq > ? ORDER BY seq LIMIT ?""",
+            (policy, seq, AT_ONCE),
+        ):
+            for number, kind, at, payload, ranking, commitment in rows:
+                entry = Append(policy, number, Kind(kind), at, bytes(payload), ranking, commitment=commitment or b"")
+                entry = sealed(entry, digest)
+                place = (entry.previous, entry.digest, policy, number)
+                execute("UPDATE log SET previous = ?, digest = ? WHERE policy = ? AND seq = ?", place)
+                forgotten = number - 1 if number > seq + 1 else forgotten
+                seq, digest = number, entry.digest
+        head = (policy, seq, digest, noted.get(policy, min(forgotten, oldest)))
+        execute("INSERT INTO heads (policy, seq, digest, forgotten) VALUES (?, ?, ?, ?)", head)

@@ -30,6 +30,7 @@ DECISIONS = {
     ("POST", "/v1/policies/{policy}/rollback"): ("admin", "policy"),
     ("POST", "/v1/policies/{policy}/reset"): ("admin", "policy"),
     ("GET", "/v1/actions"): ("admin", ALL),
+    ("DELETE", "/v1/users/{user}"): ("admin", ALL),
     ("GET", "/v1/policies/{policy}"): ("read", "policy"),
     ("GET", "/v1/policies/{policy}/fairness"): ("read", "policy"),
     ("GET", "/v1/policies/{policy}/rankings"): ("read", "policy"),
@@ -54,7 +55,7 @@ def decisions(address: str) -> dict[tuple[str, str], list[tuple[str, str]]]:
         assert isinstance(route, APIRoute), f"{route} is not a route that we decided on"
         made = [getattr(each.dependency, "decision", None) for each in route.dependencies]
         for method in route.methods:
-            found[method, route.path] = [each for each in made if each is not None]
+            found[method, route.path_format] = [each for each in made if each is not None]
     return found
 
 
@@ -88,7 +89,7 @@ def test_without_a_key_only_public_routes_answer_and_each_role_opens_its_own(liv
     tokens = dict(zip(ROLES, with_keys(address, *({"roles": [role]} for role in ROLES)), strict=True))
     running = live(address, policies={}, open=False)
     for (method, path), (decided, _) in DECISIONS.items():
-        url = path.format(policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js")
+        url = path.format(policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js", user="u")
         for role, token in [(None, None), (None, "fx_000000000000_" + "0" * 48), *tokens.items()]:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             status = running.client.request(method, url, headers=headers, content=b"{}").status_code
@@ -115,7 +116,7 @@ def test_a_key_for_one_policy_opens_no_other_on_any_route(live: Start, address: 
     for (method, path), (role, about) in DECISIONS.items():
         statuses = {}
         for name in ("shop", "other", "none"):
-            url = path.format(policy=name, model=name, ranking_id=ids.get(name, ids["other"]), name="page.js")
+            url = path.format(policy=name, model=name, ranking_id=ids.get(name, ids["other"]), name="page.js", user="u")
             body = {"ranking_id": ids["other"], "events": [{"position": 1}]}
             body = body if path == "/v1/feedback" else interaction("i", "r2", "d0")
             answer = running.client.request(method, url, headers=headers, json=body)

@@ -16,9 +16,9 @@ from fairexp.service.engine import Engine
 from fairexp.service.events import GivenEvent
 from fairexp.service.policy import FeedbackSpec, RetentionSpec
 from fairexp.service.problems import CorruptRecordError
-from fairexp.service.store import Append, open_store
+from fairexp.service.store import Append, Context, open_store
 from fairexp.service.store.base import Kind
-from fairexp.service.store.chain import START, Chain, checked, digest_of, sealed
+from fairexp.service.store.chain import START, Chain, checked, commitment_of, sealed
 from fairexp.service.store.migrations import Execute
 from tests.service.live import Live
 from tests.service.tampering import delete, flip, seal_anew, swap, tampering
@@ -26,13 +26,15 @@ from tests.service.test_operations import run
 from tests.service.worlds import SPEC, play, rank, rank_body
 
 Start = Callable[..., Engine]
-ENTRY_COLUMNS = "policy, seq, kind, at, payload, ranking, alias, previous, digest"
-ENTRY = Append(1, 2, Kind.FEEDBACK, 3.5, b"what was said", ranking=1, alias="mine")
+ENTRY_COLUMNS = "policy, seq, kind, at, payload, ranking, commitment, previous, digest"
+CONTEXT = Context(user="u1", request_id="mine", salt=b"s" * 16)
+ENTRY = Append(1, 2, Kind.FEEDBACK, 3.5, b"what was said", ranking=1, context=CONTEXT)
 
 
 def test_the_digest_stays_what_it_is() -> None:
     """A store outlives the code that wrote it, so the digest of an entry may never become another one."""
-    assert digest_of(ENTRY, START.digest).hex() == "4c42a2cbcf737f742f9891c813c174cd"
+    assert commitment_of(CONTEXT).hex() == "278d7dcb49a6b6257261efea912db63b"
+    assert sealed(ENTRY, START.digest).digest.hex() == "746621393439c749afe59541511603a7"
 
 
 @pytest.mark.parametrize(
@@ -45,9 +47,8 @@ def test_the_digest_stays_what_it_is() -> None:
         {"payload": b"what was sald"},
         {"ranking": None},
         {"ranking": 2},
-        {"alias": None},
-        {"alias": ""},
-        {"alias": "min", "payload": b"ewhat was said"},
+        {"commitment": b""},
+        {"commitment": commitment_of(CONTEXT)[:-1], "payload": commitment_of(CONTEXT)[-1:] + b"what was said"},
         {"previous": b"\x01" * 16},
     ],
 )
@@ -76,7 +77,7 @@ def filled(started: Start, address: str) -> str:
     for name in ("bad", "good"):
         engine.put_policy(name, SPEC)
         play(engine, 6, policy=name)
-    rank(engine, 0, "bad", alias="mine")
+    rank(engine, 0, "bad", request_id="mine")
     engine.close()
     return address
 
@@ -102,6 +103,16 @@ def changed(column: str, seq: int | None = None) -> Fault:
 def replaced(column: str, value: object) -> Fault:
     sql = f"UPDATE log SET {column} = ? WHERE policy = ? AND seq = 4"
     return lambda execute, policy, last: execute(sql, (value, policy)) and None
+
+
+def other_context(column: str, value: bytes) -> Fault:
+    """Something else beside the last entry."""
+    sql = f"UPDATE contexts SET {column} = ? WHERE policy = ? AND seq = ?"
+    return lambda execute, policy, last: execute(sql, (value, policy, last)) and None
+
+
+def context_from_nowhere(execute: Execute, policy: int, last: int) -> None:
+    execute("INSERT INTO contexts (policy, seq, salt, user_id) VALUES (?, 4, ?, ?)", (policy, b"s", b"u1"))
 
 
 def gone(*seqs: int) -> Fault:
@@ -138,7 +149,7 @@ def forged(execute: Execute, policy: int, last: int) -> None:
         more.at,
         more.payload,
         more.ranking,
-        more.alias,
+        more.commitment,
         more.previous,
         more.digest,
     )
@@ -146,7 +157,8 @@ def forged(execute: Execute, policy: int, last: int) -> None:
 
 
 def _read(execute: Execute, policy: int, seq: int) -> Append:
-    return Append(*execute(f"SELECT {ENTRY_COLUMNS} FROM log WHERE policy = ? AND seq = ?", (policy, seq))[0])
+    row = execute(f"SELECT {ENTRY_COLUMNS} FROM log WHERE policy = ? AND seq = ?", (policy, seq))[0]
+    return Append(*row[:6], None, row[6] or b"", *row[7:])
 
 
 FAULTS: dict[str, tuple[Fault, str]] = {
@@ -157,7 +169,13 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "kind": (changed("kind", 4), "entry 4 has digest"),
     "unknown-kind": (replaced("kind", 99), "entry 4 has digest"),
     "whose-feedback": (changed("ranking", 4), "entry 4 has digest"),
-    "alias": (changed("alias"), "entry {last} has digest"),
+    "commitment": (changed("commitment"), "entry {last} has digest"),
+    "user": (other_context("user_id", b"u2"), "entry {last} has another user"),
+    "session": (other_context("session", b"s"), "entry {last} has another user"),
+    "query-id": (other_context("query_id", b""), "entry {last} has another user"),
+    "request-id": (other_context("request_id", b"\xff"), "entry {last} has another user"),
+    "salt": (other_context("salt", b"s" * 99), "entry {last} has another user"),
+    "context-from-nowhere": (context_from_nowhere, "entry 4 has another user"),
     "digest": (changed("digest", 4), "entry 4 has digest"),
     "previous": (changed("previous", 4), "entry 4 has digest"),
     "no-digest": (replaced("digest", None), "entry 4 has digest"),
@@ -177,7 +195,7 @@ def test_every_fault_is_told_by_name_and_others_serve(started: Start, address: s
     for name in (*FAULTS, "good"):
         engine.put_policy(name, SPEC)
         play(engine, 4, policy=name)
-        rank(engine, 0, name, alias="mine")
+        rank(engine, 0, name, user="u1", request_id="mine")
     numbers = {name: engine.desk(name).row.policy for name in FAULTS}
     engine.close()
     lasts = {name: each.head.seq for name, each in looked_at(address).items()}
@@ -196,17 +214,6 @@ def test_every_fault_is_told_by_name_and_others_serve(started: Start, address: s
         problem = str(engine.desk(name).problem)
         assert problem.startswith(f"policy {name}: ") and expected in problem, name
         assert "from a backup" in problem and "fairexp audit" in problem
-
-
-def test_a_text_that_is_none_any_more(started: Start, sqlite_address: str) -> None:
-    engine = started(sqlite_address)
-    engine.put_policy("bad", SPEC)
-    seq = rank(engine, 0, "bad", alias="mine").shown.seq
-    engine.close()
-    with tampering(sqlite_address) as execute:
-        execute("DELETE FROM snapshots", ())
-        execute("UPDATE log SET alias = CAST(x'ff6d' AS TEXT) WHERE seq = ?", (seq,))
-    assert f"entry {seq} has a field that no entry can have" in str(started(sqlite_address).desk("bad").problem)
 
 
 def test_an_audit_names_everything_once(filled: str) -> None:

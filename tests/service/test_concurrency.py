@@ -36,7 +36,7 @@ def test_the_tolerance_holds_over_the_sequence_of_charges(live: Callable[..., Li
     engine = running.service.engine
     spent, n_shown = np.zeros(2), 0
     for entry in engine.store.latest(1, 2, limit=1000)[::-1]:  # type: ignore[arg-type]
-        shown, _ = engine.read_ranking(engine.desk("shop"), entry.seq)
+        shown, _ = engine.archive.ranking(engine.desk("shop"), entry.seq)
         assert shown.spent is not None and shown.exposure is not None and shown.groups is not None
         assert np.array_equal(shown.spent, spent), "a ranking was charged out of order"
         spent = spent + np.bincount(shown.groups, weights=shown.exposure, minlength=2)

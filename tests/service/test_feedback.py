@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -194,3 +195,30 @@ def test_rankings_that_are_not_at_hand_are_read_from_the_store(started: Start, a
     assert engine.learn(ids[0], [GivenEvent(id="a", position=1)]).status == "duplicate"
     assert 2 <= len(engine.desk("shop").opened) <= 4 and engine.desk("shop").opened.n_bytes <= 15_000
     assert np.array_equal(engine.desk("shop").runtime.totals.clicked_at, [0, 1, 0, 0])
+
+
+def test_an_expired_ranking_is_gone_by_the_clock(started: Start, address: str) -> None:
+    """For feedback as for reading, at hand or not, whether or not what expired has been dropped yet."""
+    now = [1_000_000.0]
+    engine = started(address, clock=lambda: now[0], settings={"snapshot_every": 2})
+    times = {"feedback": FeedbackSpec(window_seconds=50), "retention": RetentionSpec(rankings_seconds=100)}
+    engine.put_policy("shop", SPEC.model_copy(update=times))
+    ids = [rank(engine, number, request_id=f"r{number}").id for number in range(5)]
+    desk, seqs = engine.desk("shop"), [engine.ids.read(ranking_id)[1] for ranking_id in ids]
+
+    def learns(number: int) -> str:
+        return engine.learn(ids[number], [GivenEvent(id=str(now[0]), position=0)]).status
+
+    now[0] += 100
+    assert learns(0) == "window_closed" and engine.archive.ranking(desk, seqs[0])[0].seq == seqs[0]
+    assert engine.rankings_named("r0") == [ids[0]] and len(engine.archive.latest(desk, limit=9)) == 5
+    now[0] += 1
+    for prepare in (lambda: None, desk.opened.clear, lambda: engine.upkeep.compact(desk)):
+        prepare()
+        for number, act in itertools.product((0, 1), (learns, lambda n: engine.archive.ranking(desk, seqs[n]))):
+            with pytest.raises(ServiceError, match="expired") as refused:
+                act(number)
+            assert (refused.value.status, refused.value.code) == (410, "ranking_expired")
+        assert engine.rankings_named("r0") == [] == engine.archive.latest(desk, limit=9)
+    kept = [engine.store.entry(1, seq) is not None for seq in seqs[:2]]
+    assert kept == [True, False]  # the first is needed by feedback that a snapshot does not hold yet

@@ -60,7 +60,7 @@ def test_rank_and_feedback_in_metaranks_words(serve: Serve, address: str) -> Non
     assert client.post("/feedback", json=interaction("i1", "r1", clicked)).json()["updated"] == 0
     told = client.get(f"/v1/policies/shop/rankings/{shown['ranking_id']}").json()
     assert [item["clicked"] for item in told["items"]] == [False, False, True, False]
-    assert (told["query_id"], told["user"], told["session"]) == ("r1", "u", "s")
+    assert (told["request_id"], told["user"], told["session"]) == ("r1", "u", "s")
 
 
 def test_it_ranks_as_the_native_form_does(serve: Serve, tmp_path: object) -> None:

@@ -36,6 +36,7 @@ CASES = {
     "POST /v1/policies/{policy}/rollback": 60,
     "POST /v1/policies/{policy}/reset": 60,
     "GET /v1/actions": 60,
+    "DELETE /v1/users/{user}": 120,
     "GET /healthz": 200,
     "GET /readyz": 200,
     "GET /metrics": 80,
@@ -110,8 +111,8 @@ def _ask(running: Live, strategy: Any, n_cases: int, ranking_id: str, statuses: 
 def _aim(running: Live, case: Any, ranking_id: str, number: int) -> None:
     """Make a request about something that exists; otherwise nearly all would end at a 404."""
     policy = f"p{number % 7}" if case.method in ("PUT", "DELETE") else "shop"
-    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id}
-    if case.method == "DELETE":
+    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id, "user": f"u{number % 3}"}
+    if case.method == "DELETE" and "policy" in (case.path_parameters or {}):
         running.client.put(f"/v1/policies/{policy}", json={"ranker": "pdgd", "features": 2})
     if case.path.endswith("/rollback"):
         running.client.post("/v1/policies/shop/reset", params={"what": "ledger"})

@@ -61,13 +61,13 @@ def test_a_ranking_takes_the_memory_that_is_counted(started: Start, sqlite_addre
     desk = engine.desk("shop")
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    opened = [OpenRanking.of(*engine.read_ranking(desk, ranked.shown.seq)) for _ in range(20)]
+    opened = [OpenRanking.of(*engine.archive.ranking(desk, ranked.shown.seq)) for _ in range(20)]
     gc.collect()
     taken = (tracemalloc.get_traced_memory()[0] - before) / len(opened)
     tracemalloc.stop()
     assert 0.8 * taken < opened[0].n_bytes < 1.2 * taken
     assert opened[0].n_bytes < 8000, "the number of candidates does not matter"
-    read, _ = engine.read_ranking(desk, ranked.shown.seq)
+    read, _ = engine.archive.ranking(desk, ranked.shown.seq)
     trimmed = read.trimmed()
     assert trimmed.ids == read.ids
     assert (trimmed.considered.block == read.considered.block[read.place]).all()

@@ -1,8 +1,9 @@
 """Kill a server with SIGKILL at random moments under concurrent load, and prove that it kept its promises.
 
 `python -m tests.service.torture --kills 100 --store FILE-OR-URL` (or `make torture` for both stores). After every kill:
-no acknowledged ranking or event is lost, none is there twice, the log's chain is whole, the ledger is the sum over what
-was shown, and what a restart restores is bit for bit what a run over the same log that was never interrupted has.
+no acknowledged ranking or event is lost, none is there twice, requests that got no answer and were sent again with the
+same id were ranked once, the log's chain is whole, the ledger is the sum over what was shown, and what a restart
+restores is bit for bit what a run over the same log that was never interrupted has.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,12 @@ class Acknowledged:
     events: set[tuple[str, str]] = field(default_factory=set)
     unsure: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """Feedback that got no answer; it is sent again to the next server, and must count once."""
+    unanswered: list[dict[str, Any]] = field(default_factory=list)
+    """Rank requests that got no answer; they are sent again with the same id, and must be ranked once."""
+    answers: dict[str, bytes] = field(default_factory=dict)
+    """What was answered, by request id: always the same."""
+    n_repeated: int = 0
+    problems: list[str] = field(default_factory=list)
 
 
 class Server:
@@ -129,11 +137,27 @@ class User(threading.Thread):
                 ranking_id = chance.choice(own[-200:])
             self._report(client, ranking_id, event, answered)
             return
-        answer = client.post("/v1/policies/shop/rank", json=_request(chance))
+        asked = self._next_request(chance)
+        try:
+            answer = client.post("/v1/policies/shop/rank", json=asked)
+        except httpx.HTTPError:
+            self._said.unanswered.append(asked)
+            raise
         if answer.status_code == 200:
             told = answer.json()
+            if self._said.answers.setdefault(asked["request_id"], answer.content) != answer.content:
+                self._said.problems.append(f"request {asked['request_id']} was answered in two ways")
+            self._said.n_repeated += answer.headers.get("x-repeated") == "true"
             self._said.rankings[told["ranking_id"]] = [item["id"] for item in told["items"]]
             own.append(told["ranking_id"])
+            if chance.random() < 0.1:
+                self._said.unanswered.append(asked)  # as if the answer had not arrived
+
+    def _next_request(self, chance: random.Random) -> dict[str, Any]:
+        if chance.random() < 0.5:
+            with suppress(IndexError):  # somebody else may be faster
+                return self._said.unanswered.pop(0)
+        return _request(chance)
 
     def _report(self, client: httpx.Client, ranking_id: str, event: dict[str, Any], answered: list[Any]) -> None:
         try:
@@ -151,7 +175,8 @@ def _request(chance: random.Random) -> dict[str, Any]:
     n = chance.randint(5, 15)
     groups = ["small", "large"]
     rows = [[round(chance.random(), 3) for _ in range(6)] for _ in range(n)]
-    return {"candidates": [{"id": f"d{i}", "group": groups[i % 2], "features": row} for i, row in enumerate(rows)]}
+    candidates = [{"id": f"d{i}", "group": groups[i % 2], "features": row} for i, row in enumerate(rows)]
+    return {"candidates": candidates, "request_id": f"r{chance.getrandbits(60):x}", "user": f"u{chance.randrange(9)}"}
 
 
 class Uninterrupted:
@@ -162,6 +187,7 @@ class Uninterrupted:
         self._runtime: Runtime | None = None
         self._seq = 0
         self.shown: dict[int, Shown] = {}
+        self.by_request: dict[str, int] = {}
         self.events: dict[tuple[int, str], int] = {}
         self.exposure = np.zeros(2)
 
@@ -181,7 +207,10 @@ class Uninterrupted:
             return
         assert self._runtime is not None
         if entry.kind == Kind.SHOWN:
-            shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at)
+            shown = Shown.read(entry.payload, seq=entry.seq, at=entry.at, context=entry.context)
+            request_id = shown.context["request_id"]
+            assert request_id not in self.by_request, f"request {request_id} was ranked twice"
+            self.by_request[request_id] = shown.seq
             self._runtime.show_again(shown)
             self.shown[shown.seq] = shown
             assert shown.groups is not None and shown.exposure is not None
@@ -202,6 +231,10 @@ def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
         seq = int(ranking_id.split("-")[1])
         assert seq in straight.shown, f"acknowledged ranking {ranking_id} is lost"
         assert straight.shown[seq].ids == ids, f"ranking {ranking_id} was kept as something else"
+    assert said.problems == []
+    for request_id, content in said.answers.items():
+        seq = int(json.loads(content)["ranking_id"].split("-")[1])
+        assert straight.by_request[request_id] == seq, f"request {request_id} was told another ranking than its own"
     for ranking_id, event_id in said.events:
         assert (int(ranking_id.split("-")[1]), event_id) in straight.events, f"acknowledged event {event_id} is lost"
     restored = load_policy(store, store.policies()[0]).runtime
@@ -257,7 +290,8 @@ def main() -> None:
     entries, said = torture(address, kills=arguments.kills, seed=arguments.seed)
     print(  # noqa: T201
         f"{arguments.kills} kills in {time.monotonic() - started:.0f} s: {len(said.rankings)} rankings and "
-        f"{len(said.events)} events acknowledged, {entries} log entries; all promises kept"
+        f"{len(said.events)} events acknowledged, {said.n_repeated} rankings told again, {entries} log entries; "
+        "all promises kept"
     )
 
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "keys": Entry("keys:app", "Make, list and revoke the keys of a service, by role and by policy."),
     "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
+    "erase": Entry("erase:erase", "Erase what a running service keeps about a user."),
     "exposure": Entry(
         "exposure:exposure",
         "Estimate the exposure curve: clicks at each position relative to position 1, on randomised rankings.",

@@ -42,6 +42,7 @@ def rank_call(
     query_id: str | None = None,
     user: str | None = None,
     session: str | None = None,
+    request_id: str | None = None,
     explain: bool = False,
 ) -> Call:
     """A rank request with `features` (n, d) as base64.
@@ -54,6 +55,7 @@ def rank_call(
         raise ArgumentError("features", f"shape {matrix.shape}", f"a matrix with {len(ids)} rows, one per id")
     body: dict[str, Any] = {"ids": list(ids), "features": base64.b64encode(matrix.tobytes()).decode()}
     extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
+    extra["request_id"] = request_id
     body.update({key: value for key, value in extra.items() if value is not None})
     return Call("POST", policy_path(policy, "rank"), body, {"explain": "true"} if explain else None)
 
@@ -79,6 +81,15 @@ def flags(**values: bool) -> dict[str, Any]:
 def feedback_call(ranking_id: str, events: Sequence[Event], *, final: bool = False) -> Call:
     """Feedback for one ranking."""
     return Call("POST", "/v1/feedback", {"ranking_id": ranking_id, "events": [dict(e) for e in events], "final": final})
+
+
+def erase_call(user: str, *, dry_run: bool = False) -> Call:
+    """Erase what names a user.
+
+    >>> erase_call("a/b").path
+    '/v1/users/a%2Fb'
+    """
+    return Call("DELETE", f"/v1/users/{quote(user, safe='')}", query={"dry_run": str(dry_run).lower()})
 
 
 def batch_call(batch: Sequence[Mapping[str, Any]]) -> Call:

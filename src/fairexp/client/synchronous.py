@@ -12,6 +12,7 @@ from fairexp.client.calls import (
     Call,
     Event,
     batch_call,
+    erase_call,
     feedback_call,
     flags,
     policy_path,
@@ -37,7 +38,10 @@ class Client:
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_seconds)
 
     def rank(self, policy: str, ids: Sequence[str], features: ArrayLike, **options: Any) -> dict[str, Any]:
-        """Rank candidates with `features` (n, d); options: groups, k, query_id, user, session, explain."""
+        """Rank candidates with `features` (n, d); options: groups, k, query_id, user, session, explain, request_id.
+
+        Asking again with the same `request_id` gives the same ranking again, and nothing is charged twice.
+        """
         return dict(self._send(rank_call(policy, ids, features, **options)))
 
     def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> dict[str, Any]:
@@ -91,6 +95,10 @@ class Client:
     def ranking(self, policy: str, ranking_id: str) -> dict[str, Any]:
         """A recorded ranking: what was shown, why, and what came back."""
         return dict(self._send(Call("GET", policy_path(policy, "rankings", ranking_id))))
+
+    def erase(self, user: str, *, dry_run: bool = False) -> int:
+        """Erase what names a user; how many rankings that touched, or would touch."""
+        return int((self._send(erase_call(user, dry_run=dry_run)))["rankings"])
 
     def ready(self) -> bool:
         """Whether the service is ready."""

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 
 from fairexp import __version__
 from fairexp.service.openapi import add_openapi
-from fairexp.service.routes import metarank, operations, page, policies, ranking
+from fairexp.service.routes import metarank, operations, page, policies, ranking, users
 from fairexp.service.service import Service, allow
 from fairexp.service.web import Envelope, add_error_handlers, answer
 
@@ -28,7 +28,7 @@ def create_app(service: Service) -> FastAPI:
         title="fairexp", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
     )
     app.state.service = service
-    for part in (ranking, policies, metarank, operations, page):
+    for part in (ranking, policies, users, metarank, operations, page):
         app.router.routes.extend(part.router.routes)  # plain routes, so that a test can walk them all
 
     @app.get("/openapi.json", dependencies=[allow("public")], include_in_schema=False)

@@ -19,10 +19,14 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What was found of one policy: how many entries, where its log ends, and all that is wrong."""
+    """What was found of one policy: how many entries, where its log ends, and all that is wrong.
+
+    `n_erased` entries had a context that is gone.
+    """
 
     name: str
     n_entries: int
+    n_erased: int
     head: Head
     problems: tuple[str, ...]
 
@@ -72,15 +76,16 @@ class _Audit:
         self._links = dict(self._snapshots())
 
     def run(self) -> Audited:
-        n_entries = 0
+        n_entries = n_erased = 0
         for entry in self._entries():
             n_entries += 1
+            n_erased += entry.is_erased
             if entry.seq != self._chain.seq + 1:  # more may have expired since
                 self._chain.forgotten = self._store.head(self._row.policy).forgotten
             self._problems += [each for each in (self._chain.follow(entry), *self._of(entry)) if each is not None]
         self._problems += [each for each in (self._chain.end(self._head), *self._beyond()) if each is not None]
         self._problems += [f"entry {seq} was noted, but it is not in the log, or not any more" for seq in self._noted]
-        return Audited(self._row.name, n_entries, self._head, tuple(self._problems))
+        return Audited(self._row.name, n_entries, n_erased, self._head, tuple(self._problems))
 
     def _entries(self) -> Iterator[Append]:
         seq = 0

@@ -101,7 +101,12 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
     request = decoded(RankRequest, body)
     if (request.candidates is None) == (request.ids is None and request.features is None):
         raise invalid("candidates", "both forms or none", "either candidates, or ids, groups and features")
-    context = {"query_id": request.query_id, "user": request.user, "session": request.session}
+    context = {
+        "query_id": request.query_id,
+        "user": request.user,
+        "session": request.session,
+        "request_id": request.request_id,
+    }
     known = {key: value for key, value in context.items() if value is not None}
     if request.candidates is None:
         return _by_columns(request, known, n_features, max_candidates)
@@ -144,8 +149,6 @@ def read_metarank(
 ) -> Asked:
     """Metarank's form; fields become features by the policy's names, or their defaults."""
     request = decoded(MetarankRanking, body)
-    if "\x00" in request.id:
-        raise invalid("id", "a NUL character", "text without it")
     _check_number("items", len(request.items), max_candidates)
     ids = [item.id for item in request.items]
     _check_ids(ids, "items[{}].id")
@@ -159,7 +162,7 @@ def read_metarank(
         rows.append([_number(own.get(name, default), name, where) for name, default in columns])
         group = own.get(group_field) if group_field else None
         groups.append(None if group is None else str(group))
-    context = {"alias": request.id, "user": request.user, "session": request.session}
+    context = {"request_id": request.id, "user": request.user, "session": request.session}
     return Asked(
         "items",
         ids,

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 
+import orjson
+
+from fairexp.service.policy import PolicySpec, parse_policy
 from fairexp.service.problems import ServiceError, StoreError, unknown_policy
 from fairexp.service.records import Feedback, Shown
+from fairexp.service.requests import RecentRequests
 from fairexp.service.runtime import OpenRanking, Runtime
 from fairexp.service.shelf import Shelf
 from fairexp.service.store.base import AddPolicy, AddVersion, Append
@@ -14,7 +18,7 @@ from fairexp.service.turns import Turns
 
 
 class Desk:
-    """What the engine holds of one policy. Everything but `turns` and `loading` is touched under `lock` only.
+    """What the engine holds of one policy. All but `turns`, `loading` and `requests` is touched under `lock` only.
 
     Ranking and learning wait for their turn before they take the lock, which others hold for moments only.
     """
@@ -26,6 +30,7 @@ class Desk:
         self.loading = threading.Lock()
         self.versions: list[AddVersion] = []
         self.opened = Shelf[OpenRanking](cached_bytes, may_go=self._is_on_disk)
+        self.requests = RecentRequests()
         self.snapshot_seq = 0
         self.committed = 0
         self.problem: StoreError | None = None
@@ -53,6 +58,14 @@ class Desk:
         self.committed = runtime.seq
         self.problem, self.stale = None, False
         self.opened.clear()
+        self.requests.clear()
+
+    def spec(self, version: int) -> PolicySpec:
+        """The policy as it was in that version."""
+        with self.lock:
+            if self.runtime.version == version:
+                return self.runtime.spec
+            return parse_policy(orjson.loads(next(each.spec for each in self.versions if each.version == version)))
 
     def replace(self, runtime: Runtime, version: AddVersion) -> None:
         """Go on with another version."""
@@ -78,7 +91,7 @@ class Desk:
 
 def records_of(entry: Append, feedback: list[Append]) -> tuple[Shown, list[Feedback]]:
     """A ranking as the log has it, with what came back for it; a `CorruptRecordError` if they were changed since."""
-    shown = Shown.read(checked(entry).payload, seq=entry.seq, at=entry.at)
+    shown = Shown.read(checked(entry).payload, seq=entry.seq, at=entry.at, context=entry.context)
     return shown, [
         Feedback.read(checked(each).payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback
     ]

@@ -10,40 +10,53 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairexp.errors import FairexpError
+from fairexp.service.archive import Archive, ranking_expired
 from fairexp.service.building import warm_up
 from fairexp.service.changes import Changes, Order, PolicyChange
-from fairexp.service.desk import Desk, records_of
+from fairexp.service.desk import Desk
 from fairexp.service.events import GivenEvent, fresh_events
 from fairexp.service.policy import PolicySpec
-from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, storage_unavailable, unknown_policy
+from fairexp.service.problems import ServiceError, StoreError, storage_unavailable, unknown_policy
 from fairexp.service.ranking_ids import RankingIds, unknown_ranking
-from fairexp.service.records import Feedback, Shown
+from fairexp.service.records import Shown, rest_of
 from fairexp.service.recovery import Loaded, load_all
 from fairexp.service.runtime import Candidates, OpenRanking, Runtime
 from fairexp.service.settings import Settings
-from fairexp.service.store.base import AddPolicy, AddSnapshot, AddVersion, Append, Kind, Store, Write
+from fairexp.service.store.base import (
+    AddAction,
+    AddPolicy,
+    AddSnapshot,
+    AddVersion,
+    Append,
+    Context,
+    Erase,
+    Kind,
+    Store,
+    Write,
+)
 from fairexp.service.upkeep import Upkeep
 from fairexp.service.writer import Writer
-from fairexp.types import Belief
 
 LOG = logging.getLogger("fairexp.service")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A ranking and its id; it may be told to the caller when `kept` is done."""
+    """A ranking and its id; it may be told to the caller when `kept` is done.
+
+    `repeated` says that it was made for an earlier request with the same id.
+    """
 
     id: str
     shown: Shown
-    belief: Belief | None
-    runtime: Runtime
+    spec: PolicySpec
     kept: Future[None]
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +87,7 @@ class Engine:
         """Held while policies are declared, and while all are restored: neither may see the other half done."""
         self.changes = Changes(self)
         self.upkeep = Upkeep(self)
+        self.archive = Archive(store, clock=clock, failed=self.store_failed)
         self.ids = RankingIds(b"")
 
     def start(self) -> None:
@@ -138,23 +152,62 @@ class Engine:
 
     # Ranking and learning
 
-    def rank(self, name: str, ask: Callable[[Runtime], Candidates]) -> Ranked:
+    def rank(self, name: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None) -> Ranked:
         """Choose, charge, and hand to the writer; tell the caller when `kept` is done.
 
-        `ask` makes the candidates for the version that is in force, whose features and groups they must have.
+        `ask` makes the candidates for the version that is in force, whose features and groups they must have. What has
+        been ranked before for the same `request_id` is told again, and nothing is charged; only one can be the first.
         """
         desk = self.desk(name)
-        self.check_store()
-        with desk.turns.ranking(), desk.lock:
+        while True:
             self.check_store()
-            runtime = desk.runtime
-            with self._whole(desk):
-                shown, belief = runtime.rank(ask(runtime), at=self.clock())
-                entry = Append(desk.row.policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), alias=shown.alias)
-            kept = self.submit(desk, [entry], shown.seq)
-            desk.keep(OpenRanking.of(shown))
-            self.snapshot(desk, at_least=self.settings.snapshot_every)
-        return Ranked(self.ids.make(desk.row.policy, shown.seq), shown, belief, runtime, kept)
+            seen = None if request_id is None else desk.requests.look(request_id)
+            before = None if request_id is None else self._ranked_before(desk, request_id)
+            if before is not None:
+                return self._ranked_again(desk, before, ask)
+            with desk.turns.ranking(), desk.lock:
+                self.check_store()
+                if request_id is None or desk.requests.look(request_id) == seen:
+                    return self._rank(desk, ask)
+
+    def _rank(self, desk: Desk, ask: Callable[[Runtime], Candidates]) -> Ranked:
+        started, runtime, policy = time.perf_counter(), desk.runtime, desk.row.policy
+        with self._whole(desk):
+            candidates = ask(runtime)
+            shown, belief = runtime.rank(candidates, at=self.clock())
+            if candidates.whole:
+                shown = replace(shown, rest=rest_of(belief, shown, took=int(1000 * (time.perf_counter() - started))))
+            context = Context.of(shown.context)
+            entry = Append(policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), context=context)
+        kept = self.submit(desk, [entry], shown.seq)
+        desk.keep(OpenRanking.of(shown))
+        if context is not None and context.request_id is not None:
+            desk.requests.put(context.request_id, shown.seq, committed=desk.committed)
+        self.snapshot(desk, at_least=self.settings.snapshot_every)
+        return Ranked(self.ids.make(policy, shown.seq), shown, runtime.spec, kept)
+
+    def _ranked_before(self, desk: Desk, request_id: str) -> Shown | None:
+        """The ranking that was made for a request id, if there is one and its record has not expired."""
+        if desk.requests.look(request_id)[1] is not None:
+            self.writer.submit([]).result()  # it may still be on its way to disk
+        place = self.archive.named(request_id).get(desk.row.policy)
+        found = None if place is None else self.archive.find(desk, place[0])
+        return None if found is None else found[0]
+
+    def _ranked_again(self, desk: Desk, shown: Shown, ask: Callable[[Runtime], Candidates]) -> Ranked:
+        with desk.lock:
+            asked = ask(desk.runtime).asked
+        if asked != shown.asked:
+            raise ServiceError(
+                "request_id_reused",
+                "request_id: it was used for other candidates; expected the same ones, or an id of its own",
+                status=409,
+                field="request_id",
+            )
+        kept: Future[None] = Future()
+        kept.set_result(None)
+        ranking_id = self.ids.make(desk.row.policy, shown.seq)
+        return Ranked(ranking_id, shown, desk.spec(shown.version), kept, repeated=True)
 
     def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
         """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand."""
@@ -167,6 +220,8 @@ class Engine:
                 if opened is None:  # let go of in between
                     continue
                 runtime = desk.runtime
+                if self.archive.has_expired(desk, opened.shown.at):
+                    raise ranking_expired()
                 fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
                 n_duplicates = len(events) - len(fresh)
                 if not fresh and not (final and not opened.taught):
@@ -174,7 +229,8 @@ class Engine:
                     return Learned(0, n_duplicates, "duplicate", self.submit(desk, [], desk.committed))
                 with self._whole(desk):
                     feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
-                    entry = _feedback_entry(desk.row.policy, feedback)
+                    place = (desk.row.policy, feedback.seq, Kind.FEEDBACK, feedback.at)
+                    entry = Append(*place, feedback.payload(), ranking=feedback.ranking)
                 kept = self.submit(desk, [entry], feedback.seq)
                 desk.keep(opened)
                 self.snapshot(desk, at_least=self.settings.snapshot_every)
@@ -194,38 +250,35 @@ class Engine:
             with desk.lock:
                 if seq in desk.opened:
                     return desk, seq
-            opened = OpenRanking.of(*self.read_ranking(desk, seq))
+            opened = OpenRanking.of(*self.archive.ranking(desk, seq))
             with desk.lock:
                 self.check_store()
                 desk.keep(opened)
         return desk, seq
 
-    def read_ranking(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]]:
-        """A ranking as the store has it, with what came back for it; a 410 if its record has expired."""
-        with self.reading():
-            entry = self.store.entry(desk.row.policy, seq)
-            if entry is not None and entry.kind == Kind.SHOWN:
-                return records_of(entry, self.store.feedback(desk.row.policy, seq))
-        raise ServiceError(
-            "ranking_expired",
-            "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
-            status=410,
-            field="ranking_id",
-        )
+    def rankings_named(self, request_id: str) -> list[str]:
+        """The ids of the latest ranking of each policy that was made for `request_id`."""
+        found = [(self._by_id.get(policy), *place) for policy, place in self.archive.named(request_id).items()]
+        return [
+            self.ids.make(desk.row.policy, seq)
+            for desk, seq, at in found
+            if desk is not None and not self.archive.has_expired(desk, at)
+        ]
 
-    def latest_rankings(
-        self, desk: Desk, *, limit: int, before: int | None = None
-    ) -> list[tuple[Shown, list[Feedback]]]:
-        """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
-        policy = desk.row.policy
-        with self.reading():
-            entries = self.store.latest(policy, Kind.SHOWN, limit=limit, before=before)
-            return [records_of(entry, self.store.feedback(policy, entry.seq)) for entry in entries]
+    def erase(self, user: str, *, by: str = "unknown", dry_run: bool = False) -> int:
+        """Delete what tells which rankings were shown to a user; how many there are, or were.
 
-    def rankings_named(self, alias: str) -> list[str]:
-        """The ids of the latest ranking of each policy that its caller called `alias`."""
-        with self.reading():
-            return [self.ids.make(*place) for place in self.store.named(alias)]
+        That `by` did it is recorded, and how many rankings it concerned, but not whose they were.
+        """
+        self.check_store()
+        self.writer.submit([]).result()  # what was handed in is on disk
+        n_rankings = self.archive.n_shown_to(user)
+        if not dry_run:
+            action = AddAction(self.clock(), by, "erased a user", None, {"rankings": n_rankings})
+            self.writer.submit([Erase(user), action]).result()
+            for desk in self.desks():
+                desk.requests.let_go(committed=desk.committed)
+        return n_rankings
 
     def policy_of(self, ranking_id: str) -> str:
         """The name of the policy that showed a ranking; a 404 if there is none."""
@@ -241,22 +294,6 @@ class Engine:
         """Whether everything that is asked for can be kept and every policy serves."""
         desks = self._desks.values()
         return self.ready and not self.writer.broken and not any(desk.problem or desk.stale for desk in desks)
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Reading from the store: a 503 if that fails, a 500 if what is found is not what was written."""
-        try:
-            yield
-        except CorruptRecordError as error:
-            self.store_failed(error)
-            raise ServiceError(
-                "record_damaged",
-                "the record of this ranking is not what was written, so it is not used; see the server's log",
-                status=500,
-            ) from error
-        except StoreError as error:
-            self.store_failed(error)
-            raise storage_unavailable() from error
 
     def check_store(self) -> None:
         """A 503 if nothing can be kept."""
@@ -323,7 +360,3 @@ class _Whole:
         # What the library refuses it refuses before changing anything; other errors are not foreseen.
         if error is not None and not isinstance(error, FairexpError):
             self._engine.distrust(self._desk)
-
-
-def _feedback_entry(policy: int, feedback: Feedback) -> Append:
-    return Append(policy, feedback.seq, Kind.FEEDBACK, feedback.at, feedback.payload(), ranking=feedback.ranking)

@@ -130,7 +130,7 @@ def _about_move(move: dict[str, Any], group: str) -> str:
     name = f"{move['item']} ({group})" if group else move["item"]
     if move["position"] < move["drawn_at"]:
         line = (
-            f"{name} moved up from {move['drawn_at']} to position {move['position']} so that exposure stays fair, past "
+            f"{name} moved up from {move['drawn_at']} to position {move['position']} for fair exposure, past "
             f"{_some(move['past'])}."
         )
     else:  # it stands no higher than drawn: others moved, and some of them down
@@ -145,18 +145,21 @@ def _about_blocks(shown: Shown, told: dict[str, Any]) -> str:
     n_blocks = len(told["blocks"])
     if not shown.believed:
         return "This ranker forms no certain orders; it explores by chance."
-    if n_blocks == 1:
-        return (
-            "The ranker was not yet sure enough of any order to separate these candidates, so it explored among them."
-        )
-    return f"The ranker was sure of an order between {n_blocks} blocks of candidates, and explored inside each."
+    if len(shown.considered.ids) == 1:
+        return f"Only {shown.considered.ids[0]} came into question: the ranker drew it first."
+    if n_blocks > 1:
+        return f"The ranker was sure of an order between {n_blocks} blocks of candidates, and explored inside each."
+    if shown.considered.above.any() or shown.considered.below.any():
+        return "The ranker was sure of some orders, but not of enough to part these candidates, so it explored."
+    return "The ranker was not yet sure of any order of these candidates, so it explored among them."
 
 
 def _about_fairness(shown: Shown, spec: PolicySpec, told: dict[str, Any]) -> list[str]:
     lines = []
     if not told["moved"]:
-        lines.append("The ranker's own draw was fair already and is shown as it came.")
-    else:
+        fair = "was fair already and " if shown.qualified else ""
+        lines.append(f"The ranker's own draw {fair}is shown as it came.")
+    elif shown.believed:
         n_reversed = shown.added_regret
         lines.append(
             "No order that the ranker was sure of had to be reversed."

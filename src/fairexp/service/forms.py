@@ -11,6 +11,14 @@ from msgspec import Meta, Struct
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Label = Annotated[str, Meta(min_length=1, max_length=128)]
+RequestId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=256,
+        description="Yours, and new for each ranking: asking again with it gives the same answer again.",
+    ),
+]
 Count = Annotated[int, Meta(ge=1, le=2**53)]
 Position = Annotated[int, Meta(ge=1, le=2**53, description="From 1; instead of `item`.")]
 Time = Annotated[float, Meta(ge=0, le=1e12, description="Seconds since 1970.")]
@@ -46,6 +54,7 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     k: Count | None = None
     user: Name | None = None
     session: Name | None = None
+    request_id: RequestId | None = None
 
 
 class EventGiven(Struct, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from fairexp.service.bodies import Asked
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.service.records import Floats32
+from fairexp.service.requests import digest_of_candidates
 from fairexp.service.runtime import Candidates, Runtime
 
 
@@ -28,7 +29,17 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
         features=_finite(runtime.scaling(asked.features), spec, features),
         k=_checked_k(asked.k, spec),
         context=asked.context,
+        asked=_digest(asked),
+        whole=asked.form == "items",
     )
+
+
+def _digest(asked: Asked) -> str:
+    """What a request with an id asked for, in short."""
+    if "request_id" not in asked.context:
+        return ""
+    whole = asked.form == "items"
+    return digest_of_candidates(asked.ids, asked.groups, asked.features, k=asked.k, whole=whole)
 
 
 def _paths(asked: Asked, spec: PolicySpec) -> tuple[str, str | None]:

@@ -25,7 +25,7 @@ MEANINGS = {
     403: "The key lacks the role, or is for other policies, or the host is not allowed.",
     404: "There is no such policy or ranking.",
     408: "The body did not come in time.",
-    409: "A limit of this server is reached.",
+    409: "A limit of this server is reached, or the request id was used for other candidates.",
     410: "The ranking's record has expired.",
     413: "The body is too large.",
     422: "Something in the request is wrong; `field` says what.",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.service.packing import pack, unpack
+from fairexp.service.store.base import Context
 from fairexp.types import Belief, Ranking
 
 Floats32 = NDArray[np.float32]
@@ -37,11 +38,24 @@ class Considered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """The candidates that are not shown, for callers who want all: `order` (n - m,) as drawn, with their `scores`.
+
+    `took` is how many milliseconds the ranking took.
+    """
+
+    order: Ints
+    scores: Floats32
+    took: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Shown:
     """A ranking as it was shown. `place` (m,) are positions in `considered`.
 
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
     this ranking, `rescaled` is the shift and scale (d,) from here on. `memory` is in the same units as `features`.
+    `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
     """
 
     seq: int
@@ -64,22 +78,19 @@ class Shown:
     memory: State = field(default_factory=dict)
     believed: bool = True
     rescaled: tuple[Floats, Floats] | None = None
+    asked: str = ""
+    rest: Rest | None = None
 
     @property
     def ids(self) -> list[str]:
         """The shown candidates' ids, from the top down."""
         return [self.considered.ids[place] for place in self.place]
 
-    @property
-    def alias(self) -> str | None:
-        """The caller's own id of the ranking."""
-        return self.context.get("alias")
-
     def trimmed(self) -> Shown:
-        """Only what learning needs, in memory of its own: its size does not depend on the number of candidates."""
+        """Only what learning needs, in memory of its own: no context, and no more for more candidates."""
         known, place = self.considered, self.place
-        if len(known.ids) == len(place) and self.features.base is None and self.rescaled is None:
-            return self  # just shown, with nothing else considered
+        if len(known.ids) == len(place) and self.features.base is None:  # just shown, with nothing else considered
+            return replace(self, context={}, rest=None, rescaled=None)
         considered = Considered(
             ids=self.ids,
             groups=None if known.groups is None else known.groups[place],
@@ -98,6 +109,8 @@ class Shown:
             place=np.arange(len(place)),
             considered=considered,
             rescaled=None,
+            context={},
+            rest=None,
         )
 
     @property
@@ -129,16 +142,15 @@ class Shown:
     def payload(self) -> bytes:
         """As bytes for the log."""
         known = self.considered
-        meta = {
+        meta: dict[str, Any] = {
             "version": self.version,
             "generation": self.generation,
             "number": self.number,
             "n": self.n_candidates,
-            "context": self.context,
-            "ids": known.ids,
             "regret": self.added_regret,
             "qualified": self.qualified,
             "believed": self.believed,
+            "ids": known.ids,
         }
         arrays: State = {
             "shown": self.shown.astype(np.int32),
@@ -155,13 +167,18 @@ class Shown:
         exact = {"exposure": self.exposure, "spent": self.spent}
         arrays.update({key: value for key, value in exact.items() if value is not None})
         if self.rescaled is not None:
-            arrays["r.shift"], arrays["r.scale"] = self.rescaled
+            arrays["u.shift"], arrays["u.scale"] = self.rescaled
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
+        if self.asked:
+            meta["asked"] = self.asked
+        if self.rest is not None:
+            meta["took"] = self.rest.took
+            arrays.update({"rest": self.rest.order.astype(np.int32), "r.scores": self.rest.scores})
         return pack(meta, arrays)
 
     @staticmethod
-    def read(payload: bytes, *, seq: int, at: float) -> Shown:
-        """The record that `payload` made these bytes of."""
+    def read(payload: bytes, *, seq: int, at: float, context: Context | None = None) -> Shown:
+        """The record that `payload` made these bytes of, and the context that was kept beside it."""
         meta, arrays = unpack(payload)
         n_considered = len(meta["ids"])
         integers = {
@@ -187,7 +204,7 @@ class Shown:
             generation=meta["generation"],
             number=meta["number"],
             n_candidates=meta["n"],
-            context=meta["context"],
+            context={} if context is None else context.plain(),
             shown=integers["shown"],  # type: ignore[arg-type]
             features=arrays["features"],  # type: ignore[arg-type]
             scores=arrays["scores"],  # type: ignore[arg-type]
@@ -200,8 +217,22 @@ class Shown:
             qualified=meta["qualified"],
             memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
             believed=meta["believed"],
-            rescaled=(arrays["r.shift"], arrays["r.scale"]) if "r.scale" in arrays else None,  # type: ignore[arg-type]
+            rescaled=(arrays["u.shift"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
+            asked=meta.get("asked", ""),
+            rest=None if "rest" not in arrays else _rest(meta, arrays),
         )
+
+
+def _rest(meta: dict[str, Any], arrays: State) -> Rest:
+    return Rest(arrays["rest"].astype(np.int64), arrays["r.scores"].astype(np.float32), meta["took"])
+
+
+def rest_of(belief: Belief | None, shown: Shown, *, took: int) -> Rest:
+    """The candidates that are not in `shown`, as the host drew them; in the order given if it holds nothing true."""
+    draw = np.arange(shown.n_candidates) if belief is None else belief.draw
+    order = draw[~np.isin(draw, shown.shown)]
+    scores = np.zeros(len(order)) if belief is None else belief.scores[order]
+    return Rest(order, scores.astype(np.float32), took)
 
 
 def _own(array: Array) -> Array:

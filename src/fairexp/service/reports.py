@@ -12,7 +12,6 @@ from fairexp.kernels.gaps import largest_gap
 from fairexp.service.building import weights_of
 from fairexp.service.desk import Desk
 from fairexp.service.explain import explain, pair_gaps
-from fairexp.service.policy import PolicySpec, parse_policy
 from fairexp.service.records import Feedback, Shown
 from fairexp.service.runtime import Runtime
 from fairexp.service.store.base import AddVersion
@@ -127,19 +126,11 @@ def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -
     return told
 
 
-def spec_of(desk: Desk, version: int) -> PolicySpec:
-    """The policy as it was in that version."""
-    with desk.lock:
-        if desk.runtime.version == version:
-            return desk.runtime.spec
-        return parse_policy(orjson.loads(next(each.spec for each in desk.versions if each.version == version)))
-
-
 def ranking_report(
     ranking_id: str, desk: Desk, shown: Shown, feedback: list[Feedback], *, why: bool = True
 ) -> dict[str, Any]:
     """A recorded ranking: what was shown, when, why, and what came back."""
-    spec = spec_of(desk, shown.version)
+    spec = desk.spec(shown.version)
     names = spec.group_names
     clicked = {position for each in feedback for position in each.clicks}
     block = shown.considered.block[shown.place]
@@ -159,7 +150,8 @@ def ranking_report(
         "policy": desk.row.name,
         "version": shown.version,
         "at": shown.at,
-        "query_id": shown.context.get("query_id") or shown.alias,
+        "request_id": shown.context.get("request_id"),
+        "query_id": shown.context.get("query_id"),
         "user": shown.context.get("user"),
         "session": shown.context.get("session"),
         "qualified": shown.qualified,

@@ -31,13 +31,18 @@ EVENT_BYTES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them."""
+    """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them.
+
+    `asked` is a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
+    """
 
     ids: list[str]
     groups: Ints | None
     features: Floats32
     k: int | None = None
     context: dict[str, Any] = field(default_factory=dict)
+    asked: str = ""
+    whole: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -147,6 +152,7 @@ class Runtime:
             memory=dict(self.ranker.translated(ranking, self._units(self.scale.scale)).memory),
             believed=ranking.belief is not None,
             rescaled=rescaled,
+            asked=candidates.asked,
         )
         self._count(shown)
         return shown, ranking.belief

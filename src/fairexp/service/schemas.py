@@ -156,6 +156,7 @@ class RankingInfo(BaseModel):
     policy: str
     version: int
     at: float
+    request_id: str | None
     query_id: str | None
     user: str | None
     session: str | None
@@ -171,6 +172,13 @@ class RankingList(BaseModel):
 
     rankings: list[dict[str, Any]]
     before: str | None
+
+
+class ErasedAnswer(BaseModel):
+    """How many rankings named the user; `erased` is false after a dry run, which changes nothing."""
+
+    rankings: int
+    erased: bool
 
 
 class Health(BaseModel):

@@ -10,12 +10,12 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from fairexp.service.bodies import Asked, MetarankEvent, read_metarank, read_metarank_events
-from fairexp.service.engine import Ranked
 from fairexp.service.forms import EventGiven, FeedbackGiven, MetarankInteraction, MetarankMetadata, MetarankRanking
 from fairexp.service.intake import candidates_of
 from fairexp.service.openapi import documented
 from fairexp.service.problems import ServiceError
-from fairexp.service.routes.ranking import learn
+from fairexp.service.records import Rest, Shown
+from fairexp.service.routes.ranking import REPEATED, learn
 from fairexp.service.schemas import MetarankAccepted, MetarankAnswer
 from fairexp.service.service import EACH, allow, sees, service_of
 from fairexp.service.web import answer
@@ -26,7 +26,7 @@ router = APIRouter()
 @router.post(
     "/rank/{model}",
     dependencies=[allow("rank", "model")],
-    **documented(MetarankRanking, MetarankAnswer, refusals=(404,)),
+    **documented(MetarankRanking, MetarankAnswer, refusals=(404, 409)),
 )
 async def rank(request: Request, model: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Metarank's ranking: all items come back, those that the policy shows first, the rest as the ranker drew them."""
@@ -43,22 +43,20 @@ async def rank(request: Request, model: str, explain: Annotated[bool, Query()] =
         max_fields=service.settings.max_features,
         explain=explain,
     )
-    ranked = await service.rank(model, lambda runtime: candidates_of(asked, runtime, spec))
-    seconds = time.perf_counter() - started
-    service.metrics.ranked(model, seconds)
-    return answer({"took": int(1000 * seconds), "items": _items(asked, ranked)})
+    request_id = asked.context["request_id"]
+    ranked = await service.rank(model, lambda runtime: candidates_of(asked, runtime, spec), request_id)
+    rest = ranked.shown.rest
+    assert rest is not None
+    service.metrics.ranked(model, time.perf_counter() - started)
+    content = {"took": rest.took, "items": _items(asked, ranked.shown, rest)}
+    return answer(content, headers=REPEATED if ranked.repeated else None)
 
 
-def _items(asked: Asked, ranked: Ranked) -> list[dict[str, Any]]:
-    shown = ranked.shown.shown.tolist()
-    scores = dict(zip(shown, ranked.shown.scores.tolist(), strict=True))
-    order = range(len(asked.ids)) if ranked.belief is None else ranked.belief.draw.tolist()
-    if ranked.belief is not None:
-        scores.update({index: float(ranked.belief.scores[index]) for index in order})
-    taken = set(shown)
+def _items(asked: Asked, shown: Shown, rest: Rest) -> list[dict[str, Any]]:
     items = []
-    for index in [*shown, *(index for index in order if index not in taken)]:
-        item: dict[str, Any] = {"item": asked.ids[index], "score": scores.get(index, 0.0)}
+    order, scores = [*shown.shown.tolist(), *rest.order.tolist()], [*shown.scores.tolist(), *rest.scores.tolist()]
+    for index, score in zip(order, scores, strict=True):
+        item: dict[str, Any] = {"item": asked.ids[index], "score": score}
         if asked.fields is not None:
             item["features"] = orjson.Fragment(asked.fields[index])
         items.append(item)
@@ -96,7 +94,7 @@ async def _take(request: Request, event: MetarankEvent, where: str) -> tuple[int
     if name is None:
         return 0, 0
     engine = service_of(request).engine
-    named = await asyncio.to_thread(engine.rankings_named, name) if "\x00" not in name else []
+    named = await asyncio.to_thread(engine.rankings_named, name)
     found = [ranking_id for ranking_id in named if sees(request, engine.policy_of(ranking_id))]
     if not found:
         field = "id" if event.kind == "ranking" else "ranking"

@@ -45,6 +45,6 @@ async def actions(
 ) -> Response:
     """What administrators did, newest first: when, who, what, to which policy."""
     engine = service_of(request).engine
-    with engine.reading():
+    with engine.archive.reading():
         found = await asyncio.to_thread(latest_actions, engine.store, limit=limit, before=before)
     return answer({"actions": found, "before": found[-1]["number"] if len(found) == limit else None})

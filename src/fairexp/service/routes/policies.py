@@ -167,9 +167,9 @@ def _latest(service: Service, desk: Desk, limit: int, before: int | None) -> lis
     engine, number = service.engine, desk.row.policy
     return [
         ranking_report(engine.ids.make(number, shown.seq), desk, shown, feedback, why=False)
-        for shown, feedback in engine.latest_rankings(desk, limit=limit, before=before)
+        for shown, feedback in engine.archive.latest(desk, limit=limit, before=before)
     ]
 
 
 def _ranking(service: Service, desk: Desk, seq: int, ranking_id: str) -> dict[str, Any]:
-    return ranking_report(ranking_id, desk, *service.engine.read_ranking(desk, seq))
+    return ranking_report(ranking_id, desk, *service.engine.archive.ranking(desk, seq))

@@ -21,12 +21,14 @@ from fairexp.service.service import EACH, allow, check_policy, kept, service_of
 from fairexp.service.web import answer, problem
 
 router = APIRouter()
+REPEATED = {"X-Repeated": "true"}
+"""The header of an answer that was given before, to a request with the same id."""
 
 
 @router.post(
     "/v1/policies/{policy}/rank",
     dependencies=[allow("rank", "policy")],
-    **documented(RankRequest, RankAnswer, refusals=(404,)),
+    **documented(RankRequest, RankAnswer, refusals=(404, 409)),
 )
 async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
@@ -35,16 +37,17 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     spec = service.expected(policy)
     limits = {"n_features": spec.n_features, "max_candidates": service.settings.max_candidates}
     asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
-    ranked = await service.rank(policy, lambda runtime: candidates_of(asked, runtime, spec))
+    request_id = asked.context.get("request_id")
+    ranked = await service.rank(policy, lambda runtime: candidates_of(asked, runtime, spec), request_id)
     content = _told(policy, ranked)
     if explain:
-        content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.runtime.spec)
+        content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.spec)
     service.metrics.ranked(policy, time.perf_counter() - started)
-    return answer(content)
+    return answer(content, headers=REPEATED if ranked.repeated else None)
 
 
 def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
-    shown, names = ranked.shown, ranked.runtime.spec.group_names
+    shown, names = ranked.shown, ranked.spec.group_names
     groups = [None] * len(shown.shown) if shown.groups is None else [names[group] for group in shown.groups.tolist()]
     items = [
         {"id": item, "position": position, "score": score, "group": group}

@@ -6,7 +6,8 @@ it returns. Reads come from any thread and see what has been committed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
@@ -23,11 +24,43 @@ class Kind(IntEnum):
     ACTION = 4
 
 
+SALT_SIZE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Whom a ranking was for and what its caller called it: kept apart from the entry, so that it can be erased.
+
+    `salt` is random: who has a commitment to a context cannot find out by trial what the context was.
+    """
+
+    user: str | None = None
+    session: str | None = None
+    query_id: str | None = None
+    request_id: str | None = None
+    salt: bytes = field(default_factory=lambda: secrets.token_bytes(SALT_SIZE), repr=False)
+
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> Context | None:
+        """A context with a new salt, or None where nothing was given."""
+        return Context(**given) if given else None
+
+    def plain(self) -> dict[str, str]:
+        """What was given.
+
+        >>> Context(user="u1").plain()
+        {'user': 'u1'}
+        """
+        each = {name: getattr(self, name) for name in ("user", "session", "query_id", "request_id")}
+        return {name: value for name, value in each.items() if value is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Append:
     """An entry of a policy's log. `seq` counts from 1 without gaps; `ranking` is the seq that feedback is for.
 
-    `previous` and `digest` are its place in the chain, which the store gives it.
+    `commitment` is a digest of the context that was written with it, and stays when the context is erased. It,
+    `previous` and `digest`, the entry's place in the chain, are given by the store.
     """
 
     policy: int
@@ -36,9 +69,15 @@ class Append:
     at: float
     payload: bytes
     ranking: int | None = None
-    alias: str | None = None
+    context: Context | None = None
+    commitment: bytes = field(default=b"", compare=False, repr=False)
     previous: bytes = field(default=b"", compare=False, repr=False)
     digest: bytes = field(default=b"", compare=False, repr=False)
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether it had a context that is gone."""
+        return self.context is None and bool(self.commitment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +183,13 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True)
+class Erase:
+    """Delete the contexts of all rankings that were shown to a user; no copy of them stays where that can be helped."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class Key:
     """An API key as stored: never the secret, only its SHA-256. Without `policies` it is for all of them."""
 
@@ -177,7 +223,17 @@ class RevokeKey:
 
 
 Write = (
-    Append | AddPolicy | AddVersion | AddState | AddAction | DeletePolicy | AddSnapshot | Forget | AddKey | RevokeKey
+    Append
+    | AddPolicy
+    | AddVersion
+    | AddState
+    | AddAction
+    | DeletePolicy
+    | AddSnapshot
+    | Forget
+    | Erase
+    | AddKey
+    | RevokeKey
 )
 
 ADMINISTRATION = AddPolicy(0, "(administration)", 0.0)
@@ -248,8 +304,11 @@ class Store(Protocol):
     def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
         """The latest entries of a kind, newest first, below the seq `before` if given."""
 
-    def named(self, alias: str) -> list[tuple[int, int]]:
-        """(policy, seq) of the latest ranking of each policy that its caller called `alias`."""
+    def named(self, request_id: str) -> dict[int, tuple[int, float]]:
+        """By policy: seq and time of the latest ranking that its caller called `request_id`."""
+
+    def shown_to(self, user: str) -> int:
+        """How many rankings have a context that names the user."""
 
     def head(self, policy: int) -> Head:
         """How far the log goes, as noted when its last entry was written."""

@@ -1,7 +1,8 @@
 """The chain of a log: each entry's digest covers the entry and the digest before it.
 
 A changed byte, a missing entry and another order all show. Whoever can write to the database could make a whole chain
-anew; that shows against a head (`Head.note`) that was written down elsewhere.
+anew; that shows against a head (`Head.note`) that was written down elsewhere. Of a context the chain covers a salted
+digest, the commitment: a context can be erased and the chain stays whole, but it cannot be changed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import struct
 from dataclasses import replace
 
 from fairexp.service.problems import CorruptRecordError
-from fairexp.service.store.base import Append, Head
+from fairexp.service.store.base import Append, Context, Head
 
 DIGEST_SIZE = 16
 START = Head(0, bytes(DIGEST_SIZE))
@@ -19,6 +20,7 @@ START = Head(0, bytes(DIGEST_SIZE))
 
 REMEDY = "Restore the store from a backup; `fairexp audit` lists all that is wrong."
 _FIELDS = struct.Struct("<qqqdqq")
+_SIZE = struct.Struct("<q")
 _NOTHING = -1
 
 
@@ -27,24 +29,34 @@ def digest_of(entry: Append, previous: bytes) -> bytes:
 
     J.-P. Aumasson, S. Neves, Z. Wilcox-O'Hearn and C. Winnerlein, BLAKE2: simpler, smaller, fast as MD5, ACNS 2013.
     """
-    alias = b"" if entry.alias is None else entry.alias.encode()
     fields = _FIELDS.pack(
         entry.policy,
         entry.seq,
         entry.kind,
         entry.at,
         _NOTHING if entry.ranking is None else entry.ranking,
-        _NOTHING if entry.alias is None else len(alias),
+        len(entry.commitment),
     )
     digest = hashlib.blake2b(previous, digest_size=DIGEST_SIZE, person=b"fairexp-log")
-    digest.update(fields + alias)
+    digest.update(fields + entry.commitment)
     digest.update(entry.payload)
+    return digest.digest()
+
+
+def commitment_of(context: Context) -> bytes:
+    """The salted digest (16 bytes) of a context."""
+    digest = hashlib.blake2b(key=context.salt, digest_size=DIGEST_SIZE, person=b"fairexp-context")
+    for value in (context.user, context.session, context.query_id, context.request_id):
+        text = b"" if value is None else value.encode(errors="surrogateescape")
+        digest.update(_SIZE.pack(_NOTHING if value is None else len(text)) + text)
     return digest.digest()
 
 
 def sealed(entry: Append, previous: bytes) -> Append:
     """The entry with its place in the chain."""
-    return replace(entry, previous=previous, digest=digest_of(entry, previous))
+    commitment = entry.commitment if entry.context is None else commitment_of(entry.context)
+    whole = replace(entry, commitment=commitment, previous=previous)
+    return replace(whole, digest=digest_of(whole, previous))
 
 
 def checked(entry: Append) -> Append:
@@ -110,6 +122,12 @@ def _change(entry: Append) -> str | None:
     except (struct.error, AttributeError, TypeError, ValueError):
         return f"entry {entry.seq} has a field that no entry can have: it was changed since it was written"
     if digest == entry.digest:
-        return None
+        return _other_context(entry)
     noted = entry.digest.hex() or "none"
     return f"entry {entry.seq} has digest {digest.hex()}, expected {noted}: it was changed since it was written"
+
+
+def _other_context(entry: Append) -> str | None:
+    if entry.context is None or commitment_of(entry.context) == entry.commitment:
+        return None
+    return f"entry {entry.seq} has another user, session, query id or request id than was written with it"

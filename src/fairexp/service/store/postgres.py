@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from typing import Any
 
@@ -32,8 +32,8 @@ SERVER_LOCK = 0x66616972
 ACTIONS_LOCK = SERVER_LOCK + 1
 """The advisory lock that whoever records an action holds until its transaction ends."""
 
-TYPES = {"BLOB": "BYTEA"}
-"""SQLite's words for types, in PostgreSQL."""
+WORDS = {"BLOB": "BYTEA", "WITHOUT ROWID": ""}
+"""SQLite's words for types and tables, in PostgreSQL."""
 
 PgConnection = psycopg.Connection[Row]
 
@@ -52,6 +52,16 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
 
     def serialize(self, execute: Execute) -> None:
         execute("SELECT pg_advisory_xact_lock(?)", (ACTIONS_LOCK,))
+
+    def scrub(self) -> None:
+        """Copy the contexts that are left and give up the files that they were in; or, if that takes too long, do not.
+
+        Autovacuum then does what it can.
+        """
+        with self._as_store_errors():
+            if self._writer is not None:
+                with suppress(psycopg.errors.QueryCanceled):
+                    self._writer.execute("VACUUM (FULL) contexts")
 
     def size(self) -> int:
         return int(self.read("SELECT pg_database_size(current_database())")[0][0])
@@ -89,6 +99,6 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
 @cache
 def _translated(sql: str) -> str:
     """Our SQL has no text with a question mark or BLOB in it, so plain replacement is safe."""
-    for ours, theirs in TYPES.items():
+    for ours, theirs in WORDS.items():
         sql = re.sub(rf"\b{ours}\b", theirs, sql)
     return sql.replace("?", "%s")

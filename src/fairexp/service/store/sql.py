@@ -22,7 +22,9 @@ from fairexp.service.store.base import (
     AddState,
     AddVersion,
     Append,
+    Context,
     DeletePolicy,
+    Erase,
     Forget,
     Head,
     Key,
@@ -31,13 +33,16 @@ from fairexp.service.store.base import (
     StoredSnapshot,
     Write,
 )
-from fairexp.service.store.chain import START, digest_of
+from fairexp.service.store.chain import START, sealed
 from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
 
-ENTRY = "policy, seq, kind, at, payload, ranking, alias, previous, digest"
+ENTRY = "policy, seq, kind, at, payload, ranking, commitment, previous, digest"
+CONTEXT = "user_id, session, query_id, request_id, salt"
+ENTRIES = f"""SELECT {", ".join("log." + name for name in ENTRY.split(", "))}, {CONTEXT}
+              FROM log LEFT JOIN contexts ON contexts.policy = log.policy AND contexts.seq = log.seq"""
 VERSION = "policy, version, seq, at, spec, parameters, action, origin, by_whom, lost"
 KEY = "id, name, digest, roles, at, rate, revoked_at, policies"
-OF_POLICY = ("log", "snapshots", "versions", "states", "heads")
+OF_POLICY = ("log", "contexts", "snapshots", "versions", "states", "heads")
 """The tables that hold what belongs to a policy."""
 
 DELETED = "-"
@@ -65,6 +70,10 @@ class Database(Protocol):
 
     def serialize(self, execute: Execute) -> None:
         """Let no other process change the administrators' log until this transaction ends."""
+        ...
+
+    def scrub(self) -> None:
+        """Let no copy remain of what was deleted, as far as the database can be asked for that."""
         ...
 
     def size(self) -> int: ...
@@ -142,6 +151,8 @@ class SqlStore:
             raise
         if any(isinstance(write, Forget) for write in writes):
             self.database.tidy()
+        if any(isinstance(write, Erase) for write in writes):
+            self.database.scrub()
 
     def _note_heads(self, before: dict[int, Head], execute: Execute) -> None:
         for policy, head in self._heads.items():
@@ -159,10 +170,13 @@ class SqlStore:
     def _append(self, write: Append, head: Head, execute: Execute) -> Head:
         if write.seq != head.seq + 1:
             raise StoreError(f"store: entry {write.seq} cannot follow entry {head.seq} in the log of a policy")
-        digest = digest_of(write, head.digest)
-        row = (write.policy, write.seq, int(write.kind), write.at, write.payload, write.ranking, write.alias)
-        execute(f"INSERT INTO log ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, head.digest, digest))
-        return Head(write.seq, digest, head.forgotten)
+        entry = sealed(write, head.digest)
+        row = (entry.policy, entry.seq, int(entry.kind), entry.at, entry.payload, entry.ranking)
+        place = (entry.commitment or None, entry.previous, entry.digest)
+        execute(f"INSERT INTO log ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, *place))
+        if entry.context is not None:
+            write_context(execute, entry.policy, entry.seq, entry.context)
+        return Head(entry.seq, entry.digest, head.forgotten)
 
     @_write.register
     def _(self, write: AddAction, execute: Execute) -> None:
@@ -216,11 +230,16 @@ class SqlStore:
                          WHERE later.policy = log.policy AND later.ranking = log.seq AND later.seq > ?)"""
         which = (write.policy, write.seq, write.before, write.snapshot)
         last = execute(f"SELECT MAX(seq) {expired}", which)[0][0]
+        execute(f"DELETE FROM contexts WHERE policy = ? AND seq IN (SELECT seq {expired})", (write.policy, *which))
         execute(f"DELETE {expired}", which)
         head = self._heads.get(write.policy, START)
         if last is not None and last > head.forgotten:
             self._heads[write.policy] = replace(head, forgotten=last)
         execute("DELETE FROM snapshots WHERE policy = ? AND seq < ?", (write.policy, write.snapshot))
+
+    @_write.register
+    def _(self, write: Erase, execute: Execute) -> None:
+        execute("DELETE FROM contexts WHERE user_id = ?", (_encoded(write.user),))
 
     @_write.register
     def _(self, write: AddKey, execute: Execute) -> None:
@@ -263,25 +282,30 @@ class SqlStore:
         return [seq for (seq,) in self.database.read(sql, (policy,))]
 
     def entries(self, policy: int, *, after: int, limit: int) -> list[Append]:
-        sql = f"SELECT {ENTRY} FROM log WHERE policy = ? AND seq > ? ORDER BY seq LIMIT ?"
+        sql = f"{ENTRIES} WHERE log.policy = ? AND log.seq > ? ORDER BY log.seq LIMIT ?"
         return [_entry(row) for row in self.database.read(sql, (policy, after, limit))]
 
     def entry(self, policy: int, seq: int) -> Append | None:
-        rows = self.database.read(f"SELECT {ENTRY} FROM log WHERE policy = ? AND seq = ?", (policy, seq))
+        rows = self.database.read(f"{ENTRIES} WHERE log.policy = ? AND log.seq = ?", (policy, seq))
         return _entry(rows[0]) if rows else None
 
     def feedback(self, policy: int, ranking: int) -> list[Append]:
-        sql = f"SELECT {ENTRY} FROM log WHERE policy = ? AND ranking = ? ORDER BY seq"
+        sql = f"{ENTRIES} WHERE log.policy = ? AND log.ranking = ? ORDER BY log.seq"
         return [_entry(row) for row in self.database.read(sql, (policy, ranking))]
 
     def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
         below = 2**62 if before is None else before
-        sql = f"SELECT {ENTRY} FROM log WHERE policy = ? AND kind = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        sql = f"{ENTRIES} WHERE log.policy = ? AND log.kind = ? AND log.seq < ? ORDER BY log.seq DESC LIMIT ?"
         return [_entry(row) for row in self.database.read(sql, (policy, int(kind), below, limit))]
 
-    def named(self, alias: str) -> list[tuple[int, int]]:
-        sql = "SELECT policy, MAX(seq) FROM log WHERE alias = ? GROUP BY policy ORDER BY policy"
-        return [(policy, seq) for policy, seq in self.database.read(sql, (alias,))]
+    def named(self, request_id: str) -> dict[int, tuple[int, float]]:
+        sql = """SELECT log.policy, log.seq, log.at FROM contexts
+                 JOIN log ON log.policy = contexts.policy AND log.seq = contexts.seq
+                 WHERE contexts.request_id = ? ORDER BY log.policy, log.seq"""
+        return {policy: (seq, at) for policy, seq, at in self.database.read(sql, (_encoded(request_id),))}
+
+    def shown_to(self, user: str) -> int:
+        return int(self.database.read("SELECT COUNT(*) FROM contexts WHERE user_id = ?", (_encoded(user),))[0][0])
 
     def head(self, policy: int) -> Head:
         rows = self.database.read("SELECT seq, digest, forgotten FROM heads WHERE policy = ?", (policy,))
@@ -314,8 +338,30 @@ def _snapshot(row: Row) -> StoredSnapshot:
 
 def _entry(row: Row) -> Append:
     """An entry as found: what is of another type than it was written in is left for the digest to tell."""
-    policy, seq, kind, at, payload, ranking, alias, previous, digest = row
-    return Append(policy, seq, _kind(kind), at, _bytes(payload), ranking, alias, _bytes(previous), _bytes(digest))
+    policy, seq, kind, at, payload, ranking, commitment, previous, digest, *context = row
+    chained = (_bytes(commitment), _bytes(previous), _bytes(digest))
+    return Append(policy, seq, _kind(kind), at, _bytes(payload), ranking, _context(context), *chained)
+
+
+def write_context(execute: Execute, policy: int, seq: int, context: Context) -> None:
+    """Keep the context of an entry. As bytes: PostgreSQL has texts without NUL only."""
+    texts = (context.user, context.session, context.query_id, context.request_id)
+    row = (policy, seq, *(None if text is None else _encoded(text) for text in texts), context.salt)
+    execute(f"INSERT INTO contexts (policy, seq, {CONTEXT}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _context(row: Sequence[Any]) -> Context | None:
+    *texts, salt = row
+    if salt is None:
+        return None
+    user, session, query_id, request_id = (
+        None if text is None else _bytes(text).decode(errors="surrogateescape") for text in texts
+    )
+    return Context(user, session, query_id, request_id, _bytes(salt)[: hashlib.blake2b.MAX_KEY_SIZE])
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
 
 
 def _kind(number: Any) -> Any:

@@ -19,7 +19,13 @@ from fairexp.service.store.migrations import Execute, Row
 
 LOG = logging.getLogger("fairexp.service")
 BUSY_SECONDS = 5.0
-PAGES_AT_ONCE = 2000
+PAGES_AT_ONCE = 8000
+PAGE_BYTES = 1024
+"""Of a new file. A record takes a few of them, and what it leaves empty of the last is less than of larger ones."""
+
+WAL_BYTES = 4_000_000
+"""From this size on the write-ahead log is carried over into the file."""
+
 OWNER_ONLY = 0o600
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -33,6 +39,8 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         super().__init__()
         self.path = Path(os.path.realpath(path))
         self._lock: int | None = None
+        self._log_to_empty = False
+        """Whether a reader, in another process perhaps, kept the write-ahead log from being emptied."""
 
     def close(self) -> None:
         super().close()
@@ -44,6 +52,19 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         with self._as_store_errors():
             if self._writer is not None:
                 self._writer.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+                if self._log_to_empty:
+                    self._empty_log(self._writer)
+
+    def scrub(self) -> None:
+        """Copy the contexts that are left, overwrite the table that they were in, and empty the write-ahead log.
+
+        Rows are overwritten when they are deleted, but pages that were split may hold a copy in what they leave empty.
+        """
+        with self._as_store_errors():
+            if self._writer is not None:
+                with self._begin(self._writer):
+                    _rebuild_contexts(self._writer)
+                self._empty_log(self._writer)
 
     def serialize(self, execute: Execute) -> None:
         """A writing transaction is alone as it is."""
@@ -60,7 +81,11 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
         if serving:
             self._take_lock()
         writer = self._connect()
+        writer.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        writer.execute("PRAGMA secure_delete = ON")
+        writer.execute("PRAGMA temp_store = MEMORY")
+        writer.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // PAGE_BYTES}")
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("PRAGMA synchronous = FULL")
         return writer
@@ -100,6 +125,10 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
                 if rights & OTHERS:
                     _narrow(file, rights)
 
+    def _empty_log(self, writer: sqlite3.Connection) -> None:
+        (busy, *_) = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._log_to_empty = bool(busy)
+
     def _take_lock(self) -> None:
         """The lock goes with the process, however that ends."""
         file = os.open(self._beside(".lock"), os.O_RDWR | os.O_CREAT, OWNER_ONLY)
@@ -117,3 +146,14 @@ def _narrow(file: Path, rights: int) -> None:
         LOG.warning(f"store: {file} was open to others (mode {rights:o}); now it is its owner's alone")
     except PermissionError:
         LOG.warning(f"store: {file} is open to others (mode {rights:o}), and only its owner can change that: chmod 600")
+
+
+def _rebuild_contexts(writer: sqlite3.Connection) -> None:
+    known = "SELECT sql FROM sqlite_master WHERE tbl_name = 'contexts' AND sql IS NOT NULL ORDER BY type DESC"
+    table, *indexes = [sql for (sql,) in writer.execute(known).fetchall()]
+    writer.execute("ALTER TABLE contexts RENAME TO contexts_before")
+    writer.execute(table)
+    writer.execute("INSERT INTO contexts SELECT * FROM contexts_before")
+    writer.execute("DROP TABLE contexts_before")
+    for index in indexes:
+        writer.execute(index)
