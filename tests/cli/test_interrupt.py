@@ -7,31 +7,33 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
+from tests.waiting import SECONDS, until
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 CODE = "from fairexp.cli import main\nif __name__ == '__main__': main()"
 
 
-def interrupted(*arguments: object, wait_for: Path, to_group: bool = True) -> tuple[int, str, str]:
-    """Start the command, press Ctrl-C soon after the file `wait_for` exists; exit code, stdout and stderr."""
+def interrupted(*arguments: object, wait_for: Sequence[Path], to_group: bool = True) -> tuple[int, str, str]:
+    """Start the command, press Ctrl-C as soon as the files `wait_for` exist; exit code, stdout and stderr.
+
+    Settings are written when the first round begins, and an interrupt takes effect at its end at the earliest.
+    """
     command = [sys.executable, "-c", CODE, *map(str, arguments)]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     try:
-        deadline = time.monotonic() + 60
-        while not wait_for.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
+        until(lambda: all(path.exists() for path in wait_for) or process.poll() is not None, "the run did not begin")
         if to_group:
             os.killpg(process.pid, signal.SIGINT)
         else:
             process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=SECONDS)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -43,7 +45,7 @@ def interrupted(*arguments: object, wait_for: Path, to_group: bool = True) -> tu
 def test_one_run_keeps_its_rounds(tmp_path: Path, to_group: bool) -> None:
     code, stdout, stderr = interrupted(
         "simulate", "--queries", 20, "--rounds", 1_000_000, "--ranker", "pdgd", "--out", tmp_path,
-        wait_for=tmp_path / "settings.json", to_group=to_group,
+        wait_for=[tmp_path / "settings.json"], to_group=to_group,
     )  # fmt: skip
     assert code == 130, stderr
     result = json.loads((tmp_path / "result.json").read_text())
@@ -57,7 +59,8 @@ def test_one_run_keeps_its_rounds(tmp_path: Path, to_group: bool) -> None:
 def test_runs_in_parallel_keep_theirs_and_the_rest_does_not_start(tmp_path: Path) -> None:
     code, stdout, stderr = interrupted(
         "simulate", "--queries", 20, "--rounds", 1_000_000, "--ranker", "pdgd", "--seeds", 6, "--jobs", 2,
-        "--out", tmp_path, wait_for=tmp_path / "pdgd" / "perfect" / "seed-1" / "settings.json",
+        "--out", tmp_path,
+        wait_for=[tmp_path / "pdgd" / "perfect" / f"seed-{seed}" / "settings.json" for seed in (0, 1)],
     )  # fmt: skip
     assert code == 130, stderr
     assert "Interrupted: 0 of 6 runs finished, 2 cut short" in stderr and "Traceback" not in stderr

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
-import time
+from pathlib import Path
 
 import numpy as np
 
 from fairexp.rankers.controls import RandomRanker
 from fairexp.types import Floats, Query, Ranking
+from tests.waiting import until
 
 
-class Slow(RandomRanker):
-    """Takes its time over every ranking."""
+class Waits(RandomRanker):
+    """Once two runs have their records in `folder`, those that begin wait for a file `go` there."""
+
+    def __init__(self, n_features: int, *, length: int = 10, folder: str = "", seed: object = None) -> None:
+        super().__init__(n_features, length=length, seed=seed)  # type: ignore[arg-type]
+        self.folder = Path(folder)
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        time.sleep(0.02)
+        if self.n_ranked == 0 and len(list((self.folder / "runs").rglob("*.json"))) >= 2:
+            until((self.folder / "go").exists)
         return super()._rank(query, rng)
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from fairexp.experiments.local import LocalProcesses
 from fairexp.experiments.records import Records
 from fairexp.experiments.store import open_store
 from tests.experiments.conftest import ROOT, one_ranker, small
+from tests.waiting import until
 
 OWN = "tests.experiments.own_rankers"
 
@@ -140,24 +140,34 @@ def test_a_run_that_always_kills_its_process_fails_alone(tmp_path: Path) -> None
     assert failure is not None and "died 2 times" in failure["error"]
 
 
+def _is_alive(group: int) -> bool:
+    """Whether any process of the group is there."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_killed_and_resumed(tmp_path: Path) -> None:
     """kill -9 in the middle: what was done is whole and stays, the rest is played on resuming."""
     file = tmp_path / "slow.yaml"
-    values = one_ranker(f"{OWN}:Slow", rounds=25, seeds=8).model_dump(mode="json", exclude_none=True)
+    rankers = {"waits": {"ranker": f"{OWN}:Waits", "parameters": {"folder": str(tmp_path / "r")}}}
+    values = one_ranker("waits", rankers=rankers, rounds=25, seeds=8).model_dump(mode="json", exclude_none=True)
     file.write_text(json.dumps(values))
     command = [sys.executable, "-c", "from fairexp.cli import main; main()", "experiment"]
     place = ["--out", str(tmp_path / "r"), "--jobs", "2"]
-    running = subprocess.Popen([*command, "run", str(file), *place], cwd=ROOT, stderr=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    running = subprocess.Popen([*command, "run", str(file), *place], cwd=ROOT, stderr=quiet, start_new_session=True)
     records = Records(open_store(tmp_path / "r"))
-    deadline = time.monotonic() + 120
-    while len(records.done()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: len(records.done()) >= 2)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
-    time.sleep(1.5)  # workers see the end of their parent
+    until(lambda: not _is_alive(running.pid), "workers do not see the end of their parent")
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "r" / "runs").rglob("*.json")}
-    assert 2 <= len(done) < 8
+    assert 2 <= len(done) <= 4
     assert all(json.loads(path.read_text())["result"]["rounds"] == 25 for path in done)
+    (tmp_path / "r" / "go").touch()
     subprocess.run([*command, "resume", str(file), *place], cwd=ROOT, check=True, capture_output=True)
     assert len(records.done()) == 8
     assert {path: path.stat().st_mtime_ns for path in done} == done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import httpx
@@ -11,6 +10,7 @@ import uvicorn
 
 from fairexp.service.server import server_config
 from fairexp.service.service import Service
+from tests.waiting import SECONDS, until
 
 
 class Live:
@@ -23,32 +23,21 @@ class Live:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
-        _wait(lambda: self._server.started, "the server did not start")
+        until(lambda: self._server.started, "the server did not start")
         self.port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.client = httpx.Client(base_url=self.url, timeout=30.0, **options)
+        self.client = httpx.Client(base_url=self.url, timeout=SECONDS, **options)
 
-    def wait_ready(self, seconds: float = 60.0) -> None:
+    def wait_ready(self) -> None:
         """Return when the service says that it is ready."""
-        _wait(lambda: self.client.get("/readyz").status_code == 200, "the service did not become ready", seconds)
-
-    def wait_for(self, done: Any, seconds: float = 60.0) -> None:
-        """Return when `done` says so."""
-        _wait(done, "what was waited for did not happen", seconds)
+        until(lambda: self.client.get("/readyz").status_code == 200, "the service did not become ready")
 
     def stop(self) -> None:
         """Shut down as a signal would, and wait for it; once is enough."""
         self.client.close()
         self._server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(SECONDS)
         assert not self._thread.is_alive(), "the server did not stop"
-
-
-def _wait(done: Any, problem: str, seconds: float = 60.0) -> None:
-    until = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < until, problem
-        time.sleep(0.01)
 
 
 class Standstill:
@@ -72,5 +61,5 @@ class Standstill:
 
     def _wait(self, *arguments: Any, **options: Any) -> Any:
         self.entered.set()
-        assert self._going.wait(30)
+        assert self._going.wait(SECONDS)
         return self._original(*arguments, **options)

@@ -19,6 +19,7 @@ from fairexp.service.store import Key, open_store
 from tests.service.live import Live
 from tests.service.test_metarank import interaction, ranking
 from tests.service.worlds import SPEC, rank_body
+from tests.waiting import until
 
 Start = Callable[..., Live]
 DECISIONS = {
@@ -184,16 +185,7 @@ def test_a_revoked_key_is_refused_while_the_server_runs(live: Start, sqlite_addr
     assert running.client.get("/v1/policies", headers=headers).status_code == 200
     revoke_key(store, key.id)
     store.close()
-    _until(lambda: running.client.get("/v1/policies", headers=headers).status_code == 401)
-
-
-def _until(done: Callable[[], bool]) -> None:
-    import time
-
-    until = time.monotonic() + 10
-    while not done():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until(lambda: running.client.get("/v1/policies", headers=headers).status_code == 401)
 
 
 def test_only_hashes_are_stored(sqlite_address: str) -> None:
@@ -243,18 +235,18 @@ def test_after_the_last_key_is_revoked_nobody_is_let_in(live: Start, address: st
     assert running.client.get("/v1/policies").status_code == 401, "a key in force closes what was to be open"
     assert running.client.get("/v1/policies", headers=headers).status_code == 200
     revoke_key(store, key.id)
-    _until(lambda: running.client.get("/v1/policies", headers=headers).status_code == 401)
+    until(lambda: running.client.get("/v1/policies", headers=headers).status_code == 401)
     assert running.client.get("/v1/policies").status_code == 401
     _, new = make_key(store, name="next", roles=["admin"])
     store.close()
-    _until(lambda: running.client.get("/v1/policies", headers={"X-API-Key": new}).status_code == 200)
+    until(lambda: running.client.get("/v1/policies", headers={"X-API-Key": new}).status_code == 200)
 
 
 def test_a_new_key_closes_an_open_server(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address, open=True, settings={"keys_refresh_seconds": 0.05})
     assert running.client.get("/v1/policies").status_code == 200
     with_keys(sqlite_address, {"roles": ["read"]})
-    _until(lambda: running.client.get("/v1/policies").status_code == 401)
+    until(lambda: running.client.get("/v1/policies").status_code == 401)
 
 
 def test_a_server_that_was_not_opened_lets_nobody_in(live: Start, sqlite_address: str) -> None:
@@ -272,9 +264,12 @@ def test_the_rate_of_a_key_is_limited(live: Start, sqlite_address: str) -> None:
     _, other = make_key(store, name="fast", roles=["read"])
     store.close()
     running = live(sqlite_address, policies={}, open=False)
-    statuses = [_status(running.client, token) for _ in range(12)]
-    assert 5 <= statuses.count(200) <= 8 and 429 in statuses
+    now = 0.0
+    running.service.access.clock = lambda: now
+    assert [_status(running.client, token) for _ in range(12)] == [200] * 5 + [429] * 7
     assert _status(running.client, other) == 200
+    now = 0.4  # two more by then
+    assert [_status(running.client, token) for _ in range(3)] == [200, 200, 429]
 
 
 def _status(client: httpx.Client, token: str) -> int:

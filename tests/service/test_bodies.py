@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,6 +32,7 @@ from fairexp.service.settings import Settings
 from fairexp.service.store import open_store
 from tests.service.live import Live
 from tests.service.worlds import SPEC, base64_body, rank_body
+from tests.waiting import until
 
 Start = Callable[..., Live]
 RANK = "/v1/policies/shop/rank"
@@ -77,13 +77,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     live.wait_ready()
     yield live
     live.stop()
-
-
-def until(done: Callable[[], Any]) -> None:
-    end = time.monotonic() + 120
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def large(number: int = 0, **more: Any) -> bytes:

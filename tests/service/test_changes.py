@@ -20,6 +20,7 @@ from fairexp.service.problems import ServiceError
 from fairexp.service.runtime import Candidates
 from tests.service.live import Live
 from tests.service.worlds import GROUPS, SPEC, play, rank, rank_body
+from tests.waiting import until
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -370,7 +371,7 @@ def test_an_older_file_is_refused_with_the_difference_unless_told_which_wins(
     running = live(address)
     running.client.put(URL, json={**PLAIN, "tolerance": 0.5})
     running = restarted(live, running, address, SPEC, wait=False, fatal=problems.append)
-    running.wait_for(lambda: bool(problems))
+    until(lambda: problems)
     difference = "tolerance: 0.3 in the file, 0.5 in force"
     for told in ("changed over the API by open", difference, "--prefer file", "--prefer store"):
         assert told in str(problems[0])
@@ -394,7 +395,7 @@ def test_a_file_that_would_lose_something_is_refused_unless_told(live: Callable[
     running = live(address)
     running.client.post(f"{URL}/rank", json=rank_body())
     running = restarted(live, running, address, narrow, wait=False, fatal=problems.append)
-    running.wait_for(lambda: bool(problems))
+    until(lambda: problems)
     assert f"the account of group {GROUPS[0]!r}" in str(problems[0]) and "--discard" in str(problems[0])
     running = restarted(live, running, address, narrow, discard=True)
     assert list(running.client.get(URL).json()["spec"]["groups"]) == ["large", "other"]

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -25,17 +24,11 @@ from fairexp.service.connections import Connections
 from fairexp.service.settings import Settings
 from tests.service.live import Live, Standstill
 from tests.service.worlds import rank_body
+from tests.waiting import until
 
 Start = Callable[..., Live]
 RANK = "/v1/policies/shop/rank"
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
-
-
-def until(done: Callable[[], Any]) -> None:
-    end = time.monotonic() + 120
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def connected(running: Live) -> socket.socket:

@@ -9,7 +9,6 @@ import logging
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from fairexp.service.telemetry import JsonLines
 from tests.service.live import Live
 from tests.service.test_start import serving
 from tests.service.worlds import GROUPS, matrix, rank_body
+from tests.waiting import until
 
 Start = Callable[..., Live]
 IDS = [f"d{index}" for index in range(8)]
@@ -61,7 +61,7 @@ def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address
     logger.setLevel(logging.INFO)
     try:
         running.client.get("/v1/policies", headers={"X-Request-ID": "my-id"})
-        time.sleep(0.05)
+        until(written.getvalue)  # it is written when the answer has gone out
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)

@@ -10,7 +10,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +29,7 @@ from fairexp.service.problems import StoreError
 from fairexp.service.store import open_store
 from tests.service.live import Live, Standstill
 from tests.service.worlds import SPEC, rank_body
+from tests.waiting import until
 
 # The tests may run under `nohup`; what they start must not take SIGHUP for something to ignore.
 PROGRAM = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from fairexp.cli import main; main()"
@@ -64,13 +64,6 @@ class Process:
         rest = self.process.stderr.read()
         self.process.wait(30)
         return rest
-
-
-def until(done: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
 
 
 @contextmanager

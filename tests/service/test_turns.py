@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 
 import pytest
 
 from fairexp.service.turns import Turns
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10.0
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.001)
+from tests.waiting import until
 
 
 def order_of(holder: str, queued: list[str]) -> list[str]:
@@ -32,7 +24,7 @@ def order_of(holder: str, queued: list[str]) -> list[str]:
     for number, name in enumerate([holder, *queued]):
         threads.append(threading.Thread(target=take, args=(name,)))
         threads[-1].start()
-        wait_until(lambda: bool(done) if number == 0 else len(turns._waiting) == number)  # noqa: B023
+        until(lambda: bool(done) if number == 0 else len(turns.waiting) == number)  # noqa: B023
     release.set()
     for thread in threads:
         thread.join()
@@ -60,4 +52,4 @@ def test_a_turn_that_ends_in_an_error_is_given_back() -> None:
         raise ValueError("boom")
     with turns.ranking():
         pass
-    assert turns._waiting == []
+    assert turns.waiting == []

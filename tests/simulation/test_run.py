@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pytest
 
 from fairexp.data import world
 from fairexp.errors import ArgumentError, DataError, RunExistsError
+from fairexp.rankers.pdgd import PDGD
 from fairexp.simulation.letor_folders import part_path, read_parts
-from fairexp.simulation.run import RESULT, SETTINGS, TRACE
+from fairexp.simulation.recording import Meter, Trace
+from fairexp.simulation.run import RESULT, SETTINGS, TRACE, _Tally
 from fairexp.simulation.settings import DataSettings, Settings, run, shares_of
 
 SMALL = Settings(ranker="pdgd", data=DataSettings("mslr-pagerank", n_queries=10), rounds=20, n_points=4)
@@ -50,6 +53,54 @@ def test_an_interrupt_keeps_what_was_done(tmp_path: Path) -> None:
     result = run(SMALL, folder=tmp_path, progress=stop)
     assert result.interrupted and result.rounds == 7
     assert json.loads((tmp_path / RESULT).read_text())["rounds"] == 7
+
+
+PLACES = {
+    "while ranking": (PDGD, "rank"),
+    "while learning": (PDGD, "update"),
+    "while measuring": (Meter, "row"),
+    "between the sums": (_Tally, "add"),
+    "while writing": (Trace, "write"),
+}
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("place", PLACES)
+def test_ctrl_c_takes_effect_at_the_end_of_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, after: bool
+) -> None:
+    """Wherever in the seventh round it comes: trace and result tell of the same rounds."""
+    from pyarrow import parquet
+
+    owner, name = PLACES[place]
+    original, n_calls = getattr(owner, name), 0
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 7 and not after:
+            signal.raise_signal(signal.SIGINT)
+        found = original(*arguments, **options)
+        if n_calls == 7 and after:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(owner, name, interrupted)
+    result = run(SMALL, folder=tmp_path)
+    assert result.interrupted and result.rounds == 7
+    assert json.loads((tmp_path / RESULT).read_text())["rounds"] == 7
+    assert parquet.read_table(tmp_path / TRACE)["round"].to_pylist() == list(range(1, 8))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_ends_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(*_: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Meter, "row", twice)
+    with pytest.raises(KeyboardInterrupt):
+        run(SMALL)
 
 
 def test_rankers_meet_the_same_queries() -> None:

@@ -129,7 +129,7 @@ class Access:
         self.known = False
         self.open = open
         self._default_rate = default_rate
-        self._clock = clock
+        self.clock = clock
         self._buckets: dict[str, _Bucket] = {}
 
     def use(self, keys: Sequence[Key]) -> None:
@@ -169,7 +169,7 @@ class Access:
         rate = key.rate or self._default_rate
         if not rate:
             return
-        now, most = self._clock(), max(rate, 1.0)
+        now, most = self.clock(), max(rate, 1.0)
         bucket = self._buckets.setdefault(key.id, _Bucket(most, now))
         bucket.tokens = min(most, bucket.tokens + (now - bucket.at) * rate)
         bucket.at = now

@@ -24,7 +24,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: list[_Ticket] = []
+        self.waiting: list[_Ticket] = []
         self._at_work: _Ticket | None = None
 
     @contextmanager
@@ -43,11 +43,11 @@ class Turns:
     def _turn(self, *, learns: bool) -> Iterator[None]:
         with self._changed:
             ticket = _Ticket(learns, passed=self._at_work is not None and self._at_work.learns)
-            self._waiting.append(ticket)
+            self.waiting.append(ticket)
             self._changed.wait_for(lambda: self._at_work is None and self._next() is ticket)
-            self._waiting.remove(ticket)
+            self.waiting.remove(ticket)
             self._at_work = ticket
-            for other in self._waiting:
+            for other in self.waiting:
                 other.passed = other.passed or learns
         try:
             yield
@@ -57,5 +57,5 @@ class Turns:
                 self._changed.notify_all()
 
     def _next(self) -> _Ticket:
-        kept_waiting = (ticket for ticket in self._waiting if ticket.passed and not ticket.learns)
-        return next(kept_waiting, self._waiting[0])
+        kept_waiting = (ticket for ticket in self.waiting if ticket.passed and not ticket.learns)
+        return next(kept_waiting, self.waiting[0])

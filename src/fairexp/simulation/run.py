@@ -18,6 +18,7 @@ from fairexp.data import Dataset
 from fairexp.errors import RunExistsError
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
+from fairexp.simulation.interrupts import Interrupts
 from fairexp.simulation.loop import play
 from fairexp.simulation.recording import Meter, Trace, checkpoints, heldout_ndcg
 from fairexp.users import User
@@ -72,8 +73,8 @@ def simulate(
 
     `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
     alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `seed` draws the queries;
-    ranker and user bring their own. An interrupt (Ctrl-C) ends the run early with all rounds so far kept, and
-    `interrupted` True; so does a KeyboardInterrupt that `progress` raises.
+    ranker and user bring their own. An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far
+    kept, and `interrupted` True; so does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
     meter = Meter(exposure=exposure, shares=shares)
     marks = checkpoints(rounds, n_points)
@@ -81,23 +82,22 @@ def simulate(
     interrupted = False
     started = time.perf_counter()
     with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
         trace = None
         if folder is not None:
             _claim(folder, settings or {})
             trace = stack.enter_context(Trace(folder / TRACE))
-        try:
-            for played in play(ranker, _unwrapped(train), user, rounds=rounds, rng=make_rng(seed)):
-                row = meter.row(played)
-                if played.number in marks:
-                    row["heldout_ndcg"] = None if heldout is None else heldout_ndcg(ranker, heldout)
-                    tally.points.append(row)
-                tally.add(row)
-                if trace is not None:
-                    trace.write(row)
-                if progress is not None:
-                    progress(row)
-        except KeyboardInterrupt:
-            interrupted = True
+        for played in play(ranker, _unwrapped(train), user, rounds=rounds, rng=make_rng(seed)):
+            row = meter.row(played)
+            if played.number in marks:
+                row["heldout_ndcg"] = None if heldout is None else heldout_ndcg(ranker, heldout)
+                tally.points.append(row)
+            tally.add(row)
+            if trace is not None:
+                trace.write(row)
+            if interrupts.wanted or not _goes_on(progress, row):
+                interrupted = True
+                break
     seconds = time.perf_counter() - started
     result = tally.result(seconds=seconds, interrupted=interrupted)
     if validation is not None and not interrupted:
@@ -105,6 +105,15 @@ def simulate(
     if folder is not None:
         (folder / RESULT).write_text(json.dumps(result.summary(), indent=2) + "\n")
     return result
+
+
+def _goes_on(progress: Callable[[dict[str, Any]], None] | None, row: dict[str, Any]) -> bool:
+    try:
+        if progress is not None:
+            progress(row)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def _unwrapped(dataset: Dataset) -> Dataset:
