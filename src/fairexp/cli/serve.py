@@ -98,20 +98,10 @@ def serve(
         _list_settings()
         return
     from fairexp.cli.key_file import check_open, prepare_keys
-    from fairexp.cli.parameters import parse_value
-    from fairexp.errors import ArgumentError
     from fairexp.service.policy import load_policies
-    from fairexp.service.settings import Settings
     from fairexp.service.telemetry import log_as_json
 
-    values: dict[str, Any] = {}
-    for assignment in change or []:
-        name, separator, text = assignment.partition("=")
-        if not separator:
-            raise ArgumentError("--set", repr(assignment), "name=value")
-        values[name] = _whole(parse_value(text))
-    declared = {} if policies is None else load_policies(policies)
-    changed = Settings().changed(values)
+    declared, changed = {} if policies is None else load_policies(policies), _changed(change or [])
     if dry_run:
         _preview(store, declared)
         return
@@ -145,6 +135,21 @@ def _url(host: str, port: int) -> str:
     """Where to reach the server from this machine, as far as that is known before it listens."""
     place = "localhost" if host in ("127.0.0.1", "::1", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{place}:{port or 'PORT'}"
+
+
+def _changed(assignments: list[str]) -> Settings:
+    """The settings, with those of `--set`."""
+    from fairexp.cli.parameters import parse_value
+    from fairexp.errors import ArgumentError
+    from fairexp.service.settings import Settings
+
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, separator, text = assignment.partition("=")
+        if not separator:
+            raise ArgumentError("--set", repr(assignment), "name=value")
+        values[name] = _whole(parse_value(text))
+    return Settings().changed(values)
 
 
 def _whole(value: Any) -> Any:
