@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import hypothesis
+import orjson
 import pytest
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -339,6 +340,46 @@ def test_the_largest_body_that_is_not_whole_makes_room() -> None:
         assert (dropped, budget.used, budget.refused) == ([True], 0, 2)
 
     asyncio.run(play())
+
+
+def test_a_body_that_had_to_go_takes_no_more_room() -> None:
+    """Its next part may be on its way when it is dropped: it is refused, and counts for nothing."""
+    budget = Budget(100)
+    with budget.arrival() as slow, budget.arrival() as other:
+        budget.add(slow, 60)
+        budget.add(other, 50)
+        assert slow.dropped and budget.used == 50
+        for _ in range(3):
+            with pytest.raises(ServiceError, match="max_bodies_bytes"):
+                budget.add(slow, 20)
+    assert budget.used == 0
+    with budget.arrival() as whole, budget.arrival() as late:
+        budget.add(whole, 90)
+        whole.whole = True
+        with pytest.raises(ServiceError, match="max_bodies_bytes"):
+            budget.add(late, 30)
+    assert budget.used == 0
+
+
+@pytest.mark.parametrize("where", ["fields", "items[1].fields"])
+def test_fields_are_counted_before_they_are_looked_at(where: str) -> None:
+    body: dict[str, Any] = {"id": "r", "items": [{"id": "a"}, {"id": "b"}]}
+    many = [{"name": f"f{number}", "value": 1} for number in range(30)]
+    (body if where == "fields" else body["items"][1])["fields"] = many
+    options: dict[str, Any] = {"columns": (("f1", None),), "group_field": None, "max_candidates": 9, "explain": False}
+    with pytest.raises(ServiceError, match="30 fields") as refused:
+        read_metarank(orjson.dumps(body), max_fields=20, **options)
+    assert refused.value.field == where
+
+
+@pytest.mark.parametrize("inner", [b"[" * 600 + b"]" * 600, b'{"a":' * 600 + b"1" + b"}" * 600])
+def test_a_policy_is_not_deep(inner: bytes) -> None:
+    with pytest.raises(ServiceError, match="nested too deeply") as refused:
+        read_policy(b'{"features": %s}' % inner, known=("features",), most_values=2000, most_keys=100)
+    assert len(str(refused.value)) < 300
+    groups = {"a.b.c.d.e.f.g.h": 1, "b": 1}
+    plain = {"features": [{"name": "x"}], "feedback": {"events": {"a": 1}}, "groups": groups}
+    assert read_policy(orjson.dumps(plain), known=tuple(plain), most_values=9, most_keys=9) == plain
 
 
 def test_a_slow_sender_does_not_keep_others_out(live: Start, sqlite_address: str) -> None:

@@ -18,9 +18,7 @@ from fairexp.service.events import GivenEvent
 from fairexp.service.policy import Feature, PolicySpec
 from fairexp.service.problems import ServiceError
 from fairexp.service.runtime import Candidates
-from tests.service.live import Live
-from tests.service.worlds import GROUPS, SPEC, play, rank, rank_body
-from tests.waiting import until
+from tests.service.worlds import SPEC, play, rank, rank_body
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -85,6 +83,32 @@ def test_scores_are_the_same_whatever_way_features_are_scaled(engine: Engine) ->
     for scaling in ("none", "running"):
         changed = engine.put_policy("shop", SPEC.model_copy(update={"scaling": scaling}))
         assert changed.effects.lost == () and scores() == pytest.approx(before)
+
+
+@pytest.mark.parametrize("declared", [{"scale": 1.0}, {"shift": 0.0}, {"scale": 2.0}])
+@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pdgd", "dbgd"])
+def test_a_scale_of_ones_own_in_the_place_of_the_running_one(
+    started: Start, sqlite_address: str, ranker: str, declared: dict[str, float]
+) -> None:
+    """Declared units that say the same as none do change units, where the running scale was another."""
+    engine = started(sqlite_address)
+    engine.put_policy("shop", SPEC.model_copy(update={"ranker": ranker}))
+    wide = np.array([1.0, 100.0, 0.01], dtype=np.float32)
+    for number in range(40):
+        rows = np.random.default_rng(number).random((8, 3)).astype(np.float32) * wide
+        asked = Candidates([f"d{index}" for index in range(8)], np.arange(8) % 2, rows)
+        engine.learn(engine.rank("shop", lambda runtime, asked=asked: asked).id, [GivenEvent(position=1)])
+
+    def scores() -> Any:
+        runtime = engine.desk("shop").runtime
+        found = runtime.ranker.score(runtime.scale(runtime.scaling(rows)))
+        return found - found.mean()
+
+    before = scores()
+    features = [SPEC.feature_names[0], Feature(name=SPEC.feature_names[1], **declared), SPEC.feature_names[2]]
+    changed = engine.put_policy("shop", SPEC.model_copy(update={"ranker": ranker, "features": features}))
+    assert changed.effects.lost == () and before.any()
+    assert scores() == pytest.approx(before, rel=1e-6, abs=1e-6)
 
 
 def test_a_removed_feature_leaves_when_that_is_wanted(engine: Engine) -> None:
@@ -228,6 +252,22 @@ def test_any_earlier_version_comes_back_with_the_state_it_had(engine: Engine, st
     rank_again.kept.result(10)
 
 
+def test_after_a_rollback_the_model_in_force_learns_from_its_own_rankings(started: Start, sqlite_address: str) -> None:
+    engine = started(sqlite_address)
+    engine.put_policy("shop", SPEC)
+    first, second = rank(engine, 0).id, rank(engine, 1).id
+    engine.changes.reset("shop", ["model"], Order())
+    between = rank(engine, 2).id
+    assert engine.learn(first, [GivenEvent(position=1)]).status == "model_replaced"
+    told = engine.changes.rollback("shop", 1, Order())
+    assert "version 2" in told.warnings[0]
+    assert engine.learn(second, [GivenEvent(position=1)]).status == "learned"
+    assert engine.learn(between, [GivenEvent(position=1)]).status == "model_replaced"
+    engine.changes.reset("shop", ["model"], Order())
+    assert engine.desk("shop").runtime.generation == 3  # no number is used twice
+    assert engine.learn(between, [GivenEvent(id="again", position=1)]).status == "model_replaced"
+
+
 def test_a_state_that_is_not_kept_any_more(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address, settings={"kept_states": 1})
     for tolerance in (0.1, 0.2, 0.3):
@@ -350,52 +390,18 @@ def test_history_goes_on_and_a_new_group_has_none(serve: Serve, sqlite_address: 
     assert client.get(f"{URL}/charts").status_code == 200
 
 
-# A file and the store
+def test_many_features_are_compared_once(started: Start, sqlite_address: str, monkeypatch: Any) -> None:
+    engine = started(sqlite_address)
+    names = [f"f{number}" for number in range(300)]
+    engine.put_policy("shop", SPEC.model_copy(update={"features": names, "ranker": "pdgd"}))
+    n_calls = 0
+    original = PolicySpec.feature_names.fget
 
+    def counted(spec: PolicySpec) -> list[str]:
+        nonlocal n_calls
+        n_calls += 1
+        return original(spec)  # type: ignore[misc, no-any-return]
 
-def restarted(live: Callable[..., Live], running: Live, address: str, spec: PolicySpec, **options: Any) -> Live:
-    running.stop()
-    return live(address, policies={"shop": spec}, **options)
-
-
-def test_a_file_goes_on_from_what_a_file_said(live: Callable[..., Live], address: str) -> None:
-    running = restarted(live, live(address), address, SPEC.model_copy(update={"tolerance": 0.5}))
-    versions = running.client.get(URL).json()["versions"]
-    assert [(each["origin"], each["by"]) for each in versions] == [("file", "the policy file")] * 2
-
-
-def test_an_older_file_is_refused_with_the_difference_unless_told_which_wins(
-    live: Callable[..., Live], address: str
-) -> None:
-    problems: list[Exception] = []
-    running = live(address)
-    running.client.put(URL, json={**PLAIN, "tolerance": 0.5})
-    running = restarted(live, running, address, SPEC, wait=False, fatal=problems.append)
-    until(lambda: problems)
-    difference = "tolerance: 0.3 in the file, 0.5 in force"
-    for told in ("changed over the API by open", difference, "--prefer file", "--prefer store"):
-        assert told in str(problems[0])
-    running = restarted(live, running, address, SPEC, prefer="store")
-    assert running.client.get(URL).json()["spec"]["tolerance"] == 0.5
-    running = restarted(live, running, address, SPEC, prefer="file")
-    assert running.client.get(URL).json()["spec"]["tolerance"] == 0.3
-    assert restarted(live, running, address, SPEC).client.get(URL).json()["version"] == 3
-
-
-def test_a_reset_over_the_api_leaves_the_file_in_charge(live: Callable[..., Live], sqlite_address: str) -> None:
-    running = live(sqlite_address)
-    running.client.post(f"{URL}/reset", params={"what": "ledger"})
-    running = restarted(live, running, sqlite_address, SPEC.model_copy(update={"tolerance": 0.5}))
-    assert running.client.get(URL).json()["version"] == 3
-
-
-def test_a_file_that_would_lose_something_is_refused_unless_told(live: Callable[..., Live], address: str) -> None:
-    problems: list[Exception] = []
-    narrow = SPEC.model_copy(update={"groups": {"large": 1.0, "other": 1.0}})
-    running = live(address)
-    running.client.post(f"{URL}/rank", json=rank_body())
-    running = restarted(live, running, address, narrow, wait=False, fatal=problems.append)
-    until(lambda: problems)
-    assert f"the account of group {GROUPS[0]!r}" in str(problems[0]) and "--discard" in str(problems[0])
-    running = restarted(live, running, address, narrow, discard=True)
-    assert list(running.client.get(URL).json()["spec"]["groups"]) == ["large", "other"]
+    monkeypatch.setattr(PolicySpec, "feature_names", property(counted))
+    engine.put_policy("shop", SPEC.model_copy(update={"features": [*names, "new"], "ranker": "pdgd"}))
+    assert n_calls < 50

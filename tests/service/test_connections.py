@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -24,7 +25,7 @@ from fairexp.service.connections import Connections
 from fairexp.service.settings import Settings
 from tests.service.live import Live, Standstill
 from tests.service.worlds import rank_body
-from tests.waiting import until
+from tests.waiting import SECONDS, until
 
 Start = Callable[..., Live]
 RANK = "/v1/policies/shop/rank"
@@ -332,6 +333,25 @@ def served(folder: Path, *, files: int) -> Iterator[tuple[subprocess.Popen[str],
             yield process, port, log
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("packets", [1, 2, 3])
+def test_a_client_that_offers_http_2_is_answered_in_http_1(live: Start, sqlite_address: str, packets: int) -> None:
+    """As Java's does with every request without TLS: the body must not be taken for another protocol."""
+    running = live(sqlite_address)
+    body = json.dumps(rank_body()).encode()
+    head = (
+        "POST /v1/policies/shop/rank HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        f"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode()
+    pieces = {1: [head + body], 2: [head, body], 3: [head, body[:50], body[50:]]}[packets]
+    with socket.create_connection(("127.0.0.1", running.port), timeout=SECONDS) as line:
+        for _ in range(2):  # and the connection can be used again
+            for piece in pieces:
+                line.sendall(piece)
+            answer = http.client.HTTPResponse(line)
+            answer.begin()
+            assert answer.status == 200 and len(json.loads(answer.read())["items"]) == 4
 
 
 def test_it_answers_however_many_connect(tmp_path: Path) -> None:

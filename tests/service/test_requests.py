@@ -29,7 +29,7 @@ RANK = "/v1/policies/shop/rank"
 def ask(engine: Engine, request_id: str, number: int = 0) -> Any:
     asked = candidates(number, request_id=request_id)
     object.__setattr__(asked, "asked", f"digest of {number}")
-    ranked = engine.rank("shop", lambda runtime: asked, request_id=request_id)
+    ranked = engine.rank("shop", lambda runtime: asked, request_id=request_id, asked=asked.asked)
     ranked.kept.result(10)
     return ranked
 
@@ -92,6 +92,35 @@ def test_the_same_candidates_in_the_other_form_and_for_another_user(serve: Serve
     one = client.post(RANK, json=rank_body(0, request_id="r", user="u"))
     two = client.post(RANK, json=base64_body(0, request_id="r", session="s"))
     assert two.content == one.content
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"features": [*SPEC.feature_names, "new"]},
+        {"features": [SPEC.feature_names[0]]},
+        {"groups": {"other": 1.0, "another": 1.0}},
+        {"length": 1},
+    ],
+)
+def test_the_same_answer_whatever_the_policy_is_by_now(
+    serve: Serve, sqlite_address: str, changed: dict[str, Any]
+) -> None:
+    client = serve(sqlite_address)
+    asked = [
+        (RANK, rank_body(0, request_id="r1", k=3)),
+        (RANK, base64_body(0, request_id="r2")),
+        ("/rank/shop", ranking("r3")),
+    ]
+    first = [client.post(path, json=body).content for path, body in asked]
+    spec = SPEC.model_copy(update=changed).model_dump(mode="json")
+    assert client.put("/v1/policies/shop", params={"discard": True}, json=spec).status_code == 200
+    assert [client.post(path, json=body).content for path, body in asked] == first
+    for path, body in asked[: 3 if "features" in changed or "groups" in changed else 1]:
+        name = "id" if path == "/rank/shop" else "request_id"
+        if changed == {"features": [SPEC.feature_names[0]]} and name == "id":
+            continue  # fields that are not needed are left aside
+        assert client.post(path, json={**body, name: "new"}).status_code == 422, "a new request must fit"
 
 
 def test_each_policy_has_its_own_ids(serve: Serve, sqlite_address: str) -> None:

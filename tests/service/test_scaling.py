@@ -52,7 +52,7 @@ def test_uniform_features_come_to_a_range_of_one_whatever_their_unit() -> None:
     scale.use(*proposal)
     seen = scale(candidates)
     assert np.ptp(seen, axis=0) == pytest.approx([1.0, 1.0], rel=0.03)
-    assert seen.mean(axis=0) == pytest.approx([0.0, 0.0], abs=1e-6)
+    assert np.median(seen, axis=0) == pytest.approx([0.0, 0.0], abs=1e-6)
 
 
 def test_the_scale_in_force_moves_only_when_it_must() -> None:
@@ -114,7 +114,9 @@ def test_what_the_policy_and_its_ranker_leave_open(
     candidates = np.random.default_rng(0).random((6, 3)).astype(np.float32) + 5
     proposal = scale.proposal(candidates)
     assert (proposal is not None) == any(adjusted)
-    assert proposal is None or bool(proposal[0][0]) == centred
+    if proposal is not None:
+        scale.use(*proposal)
+        assert (abs(scale(candidates)[:, 0].mean()) < 0.5) == centred
 
 
 def test_numbers_for_the_groups_only_fixed_weights_stay_in_their_units(started: Start, sqlite_address: str) -> None:
@@ -126,13 +128,15 @@ def test_numbers_for_the_groups_only_fixed_weights_stay_in_their_units(started: 
     assert ranked.shown.ids == ["c", "a", "b"] and ranked.shown.scores == pytest.approx([10.0, 5.0, 1.0])
 
 
-def quality(engine: Engine, rounds: int, *, n_last: int = 50) -> float:
+def quality(engine: Engine, rounds: int, *, n_last: int = 50, spoil: dict[int, float] | None = None) -> float:
     """How much of the best value the top of the list has in the last rounds: 1 is all of it, chance about a half."""
     rng = np.random.default_rng(5)
     found = []
-    for _ in range(rounds):
+    for number in range(rounds):
         rows = rng.random((20, 2))
         features = (rows * WILD).astype(np.float32)
+        if spoil and number in spoil:
+            features[0, 0] = spoil[number]
         ids = [str(index) for index in range(20)]
         ranked = engine.rank("shop", lambda runtime, x=features, ids=ids: Candidates(ids, None, runtime.scaling(x)))
         value = rows[ranked.shown.shown, 0]
@@ -159,6 +163,42 @@ def test_wild_scales_are_learned_as_well_as_tame_ones(started: Start, tmp_path: 
     assert reached["running"] > reached["declared"] - 0.05, reached
 
 
+@pytest.mark.parametrize(("number", "odd"), [(0, 3e38), (100, 1e9), (100, -999999.0)])
+def test_a_value_that_is_wrong_ruins_nothing(started: Start, sqlite_address: str, number: int, odd: float) -> None:
+    """One value that is far out, in the first request or later, costs neither the scale nor what is learned."""
+    engine = started(sqlite_address)
+    engine.put_policy("shop", PolicySpec(ranker="pairrank", features=["useful", "noise"], length=10, seed=3))
+    assert quality(engine, 300, spoil={number: odd}) > 0.9
+    scale = engine.desk("shop").runtime.scale.scale
+    assert np.all((scale > WILD / 5) & (scale < WILD * 5))
+
+
+def test_some_values_that_stand_for_missing_do_not_set_the_scale() -> None:
+    rng = np.random.default_rng(0)
+    scale = scale_of(1)
+    for _ in range(2000):
+        values = rng.random((10, 1)).astype(np.float32)
+        values[rng.random(10) < 0.03] = -999999.0
+        moved = scale.proposal(values)
+        if moved is not None:
+            scale.use(*moved)
+        scale.observe(values)
+    assert 0.3 < scale.scale[0] < 3.0
+    assert np.abs(scale(np.array([[-999999.0]], dtype=np.float32))).max() <= 10.5
+
+
+def test_a_feature_that_changes_its_range_for_good_is_followed() -> None:
+    rng = np.random.default_rng(0)
+    scale = scale_of(1)
+    for number in range(6000):
+        values = (rng.random((10, 1)) * (1.0 if number < 3000 else 1000.0)).astype(np.float32)
+        moved = scale.proposal(values)
+        if moved is not None:
+            scale.use(*moved)
+        scale.observe(values)
+    assert 1000 / DRIFT < scale.scale[0] < 1000 * DRIFT
+
+
 def test_it_says_what_was_seen(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
     engine.put_policy("shop", PolicySpec(ranker="pairrank", features=["useful", "noise"], length=10, seed=3))
@@ -167,7 +207,7 @@ def test_it_says_what_was_seen(started: Start, sqlite_address: str) -> None:
     assert [each["feature"] for each in told] == ["useful", "noise"] and told[0]["seen"] == 400
     for each, width in zip(told, WILD, strict=True):
         assert 0.4 * width < each["mean"] < 0.9 * width  # of what was shown, and the useful are shown more
-        assert each["spread"] == pytest.approx(width / RANGE, rel=0.4)
+        assert each["spread"] == pytest.approx(width / RANGE, rel=0.45)
         assert each["scale"] == pytest.approx(width, rel=DRIFT - 1)
 
 

@@ -103,7 +103,7 @@ def serve(
 
     declared, changed = {} if policies is None else load_policies(policies), _changed(change or [])
     if dry_run:
-        _preview(store, declared)
+        _preview(store, declared, None if prefer is None else prefer.value)
         return
     opening = "--open" if open_ else ""
     if demo:
@@ -121,13 +121,13 @@ def serve(
     _run(store, host=host, port=port, settings=changed, declared=declared, options=options, demo=demo)
 
 
-def _preview(address: str, declared: dict[str, PolicySpec]) -> None:
+def _preview(address: str, declared: dict[str, PolicySpec], prefer: Any) -> None:
     from fairexp.cli.keys import opened_store
     from fairexp.cli.policy import tell
     from fairexp.service.changes import preview
 
     with opened_store(address) as store:
-        for name, change in preview(store, declared).items():
+        for name, change in preview(store, declared, prefer=prefer):
             tell(change.plain(name))
 
 

@@ -20,7 +20,15 @@ from fairexp.service.store.base import AddAction, AddKey, Key, RevokeKey, Store,
 ROLES = ("rank", "feedback", "read", "admin")
 PUBLIC = "public"
 _TOKEN = re.compile(r"fx_([0-9a-f]{12})_([0-9a-f]{48})")
-FORWARDING = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+FORWARDING = (
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+    "cf-connecting-ip",
+    "via",
+)
 _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
@@ -105,6 +113,8 @@ def _check_local(headers: Mapping[str, str]) -> None:
     for header, name in (("host", headers.get("host", "")), ("origin", origin)):
         if not is_loopback(re.sub(r":\d+$", "", name)):
             raise ServiceError("host_not_allowed", f"{header}: an open server answers localhost only", status=403)
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise ServiceError("host_not_allowed", "origin: an open server answers no other site", status=403)
     for header in FORWARDING:
         if header in headers:
             raise ServiceError("host_not_allowed", f"{header}: an open server answers no proxy", status=403)

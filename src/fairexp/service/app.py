@@ -25,7 +25,13 @@ def create_app(service: Service) -> FastAPI:
         await service.stop()
 
     app = FastAPI(
-        title="fairexp", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
+        title="fairexp",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
     )
     app.state.service = service
     for part in (ranking, policies, users, metarank, operations, page):

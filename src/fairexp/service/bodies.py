@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,10 +35,17 @@ _NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*?)`?"
 MOST_KEYS = 100
 """Most keys of an object in a policy, however many groups are allowed."""
 
+MOST_DEEP = 6
+"""Most levels of a policy; there are three."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for."""
+    """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for.
+
+    Where it has an id, `digest` says in short what was asked for, whatever the policy is by now; and what keeps it from
+    being ranked is put off as `problem`: it may have been ranked before, by an earlier version of the policy.
+    """
 
     form: Literal["candidates", "ids", "items"]
     ids: list[str]
@@ -46,6 +54,8 @@ class Asked:
     k: int | None = None
     context: dict[str, str] = field(default_factory=dict)
     fields: list[bytes] | None = None
+    digest: str = ""
+    problem: tuple[str, str, int, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +125,15 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
     _check_number("candidates", len(request.candidates), max_candidates)
     ids = [candidate.id for candidate in request.candidates]
     _check_ids(ids, "candidates[{}].id")
-    for number, candidate in enumerate(request.candidates):
-        if len(candidate.features) != n_features:
-            given = f"{len(candidate.features)} numbers"
-            raise invalid(f"candidates[{number}].features", given, f"{n_features}, one per feature")
-    features = _float32([candidate.features for candidate in request.candidates])
+    rows, problem = [candidate.features for candidate in request.candidates], None
+    for number, row in enumerate(rows):
+        if len(row) != n_features:
+            problem = invalid(f"candidates[{number}].features", f"{len(row)} numbers", f"{n_features}, one per feature")
+            if request.request_id is None or len(set(map(len, rows))) > 1:
+                raise problem
+            break
     groups = [candidate.group for candidate in request.candidates]
-    return Asked("candidates", ids, groups, features, request.k, known)
+    return _asked("candidates", ids, groups, _float32(rows), request.k, known, problem)
 
 
 def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, max_candidates: int) -> Asked:
@@ -134,8 +146,37 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     groups: Sequence[str | None] = [None] * n if request.groups is None else request.groups
     if len(groups) != n:
         raise invalid("groups", f"{len(groups)} groups", f"{n}, one per id")
-    features = _from_base64(request.features, n, n_features)
-    return Asked("ids", request.ids, groups, features, request.k, context)
+    features, problem = _from_base64(request.features, n, n_features)
+    if problem is not None and (request.request_id is None or features is None):
+        raise problem
+    assert features is not None
+    return _asked("ids", request.ids, groups, features, request.k, context, problem)
+
+
+def _asked(
+    form: Literal["candidates", "ids"],
+    ids: list[str],
+    groups: Sequence[str | None],
+    features: NDArray[np.float32],
+    k: int | None,
+    context: dict[str, str],
+    problem: ServiceError | None,
+) -> Asked:
+    digest = ""
+    if "request_id" in context:
+        digest = _digest(msgspec.json.encode([ids, groups, k, features.shape]), features.tobytes())
+    return Asked(form, ids, groups, features, k, context, digest=digest, problem=_plain(problem))
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.blake2b(digest_size=8, person=b"fairexp-request")
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _plain(problem: ServiceError | None) -> tuple[str, str, int, str | None] | None:
+    return None if problem is None else (problem.code, str(problem), problem.status, problem.field)
 
 
 def read_metarank(
@@ -152,16 +193,14 @@ def read_metarank(
     _check_number("items", len(request.items), max_candidates)
     ids = [item.id for item in request.items]
     _check_ids(ids, "items[{}].id")
-    shared = {each.name: each.value for each in request.fields}
-    rows, groups = [], []
+    _check_fields("fields", request.fields, max_fields)
     for number, item in enumerate(request.items):
-        where = f"items[{number}].fields"
-        if len(item.fields) > max_fields:
-            raise invalid(where, f"{len(item.fields)} fields", f"at most {max_fields}")
-        own = {**shared, **{each.name: each.value for each in item.fields}} if item.fields else shared
-        rows.append([_number(own.get(name, default), name, where) for name, default in columns])
-        group = own.get(group_field) if group_field else None
-        groups.append(None if group is None else str(group))
+        _check_fields(f"items[{number}].fields", item.fields, max_fields)
+    problem: ServiceError | None = None
+    try:
+        rows, groups = _by_name(request, columns, group_field)
+    except ServiceError as error:
+        rows, groups, problem = [[]] * len(ids), [None] * len(ids), error
     context = {"request_id": request.id, "user": request.user, "session": request.session}
     return Asked(
         "items",
@@ -170,7 +209,25 @@ def read_metarank(
         _float32(rows),
         context={key: value for key, value in context.items() if value is not None},
         fields=[msgspec.json.encode(item.fields) for item in request.items] if explain else None,
+        digest=_digest(msgspec.json.encode([request.items, request.fields])),
+        problem=_plain(problem),
     )
+
+
+def _by_name(
+    request: MetarankRanking, columns: tuple[tuple[str, float | None], ...], group_field: str | None
+) -> tuple[list[list[float]], list[str | None]]:
+    """The features and the group of each item, by the names of its fields, or of the request's."""
+    shared = {each.name: each.value for each in request.fields}
+    rows: list[list[float]] = []
+    groups: list[str | None] = []
+    for number, item in enumerate(request.items):
+        where = f"items[{number}].fields"
+        own = {each.name: each.value for each in item.fields}
+        rows.append([_number(own.get(name, shared.get(name, default)), name, where) for name, default in columns])
+        group = own.get(group_field, shared.get(group_field)) if group_field else None
+        groups.append(None if group is None else str(group))
+    return rows, groups
 
 
 def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool, list[FeedbackGiven]]:
@@ -243,18 +300,23 @@ def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_k
         for name in given:
             if name not in known:
                 raise invalid(name[:80], "a field that is not known", "one of " + ", ".join(known))
-    waiting = [("", given)]
+    waiting = [("", 0, given)]
     while waiting:
-        path, value = waiting.pop()
+        path, depth, value = waiting.pop()
+        if depth > MOST_DEEP:
+            raise invalid(path[:80], "values nested too deeply", "a policy as documented")
         if isinstance(value, list):
             if len(value) > most_values:
                 raise invalid(path or "body", f"{len(value)} values", f"at most {most_values}")
-            waiting += [(f"{path}[{n}]", each) for n, each in enumerate(value) if isinstance(each, list | dict)]
+            inside = [(f"{path}[{n}]", each) for n, each in enumerate(value) if isinstance(each, list | dict)]
         elif isinstance(value, dict):
             if len(value) > most_keys:
                 raise invalid(path or "body", f"{len(value)} names", f"at most {most_keys}")
-            inside = [(key, each) for key, each in value.items() if isinstance(each, list | dict)]
-            waiting += [(f"{path}.{key[:80]}" if path else key, each) for key, each in inside]
+            held = [(key[:80], each) for key, each in value.items() if isinstance(each, list | dict)]
+            inside = [(f"{path}.{key}" if path else key, each) for key, each in held]
+        else:
+            inside = []
+        waiting += [(where, depth + 1, each) for where, each in inside]
     return given
 
 
@@ -273,6 +335,11 @@ def _check_ids(ids: list[str], where: str) -> None:
         seen.add(name)
 
 
+def _check_fields(where: str, fields: Sequence[object], most: int) -> None:
+    if len(fields) > most:
+        raise invalid(where, f"{len(fields)} fields", f"at most {most}")
+
+
 def _number(value: object, name: str, where: str) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
@@ -287,12 +354,16 @@ def _float32(rows: list[list[float]]) -> NDArray[np.float32]:
         return np.array(rows, dtype=np.float64).astype(np.float32)
 
 
-def _from_base64(text: str, n: int, n_features: int) -> NDArray[np.float32]:
+def _from_base64(text: str, n: int, n_features: int) -> tuple[NDArray[np.float32] | None, ServiceError | None]:
+    """The matrix, and what is wrong with it; a matrix of another width is one, too."""
     expected = f"base64 of {n} x {n_features} little-endian float32 numbers, row by row"
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise invalid("features", "text that is not base64", expected) from None
+        return None, invalid("features", "text that is not base64", expected)
+    problem = None
     if len(data) != 4 * n * n_features:
-        raise invalid("features", f"{len(data)} bytes", f"{4 * n * n_features}: {expected}")
-    return np.frombuffer(data, dtype="<f4").reshape(n, n_features).astype(np.float32, copy=False)
+        problem = invalid("features", f"{len(data)} bytes", f"{4 * n * n_features}: {expected}")
+        if len(data) % (4 * n):
+            return None, problem
+    return np.frombuffer(data, dtype="<f4").reshape(n, -1).astype(np.float32, copy=False), problem

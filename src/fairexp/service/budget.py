@@ -42,12 +42,14 @@ class Budget:
             self._forget(arrival)
 
     def add(self, arrival: Arrival, size: int) -> None:
-        """More of a body has come; a 503 if it is the one that must go."""
+        """More of a body has come; a 503 if it is the one that must go, or had to."""
+        if arrival.dropped:
+            raise self.problem()
         arrival.size += size
         self.used += size
         while self.used > self._most:
             growing = [each for each in self._arrivals if not each.whole]
-            largest = max(growing, key=lambda each: each.size)
+            largest = max(growing, key=lambda each: each.size, default=arrival)
             self._forget(largest)
             self.refused += 1
             largest.dropped = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -88,21 +88,20 @@ class Changes:
             return self._succeed(desk, spec, order, action="changed")
 
     def declare(self, name: str, spec: PolicySpec, order: Order, *, prefer: Prefer | None) -> PolicyChange:
-        """Put a policy that a file declares, unless what is in force was changed over the API since.
+        """Put a policy that a file declares, unless it was changed or deleted over the API since.
 
         Then `prefer` decides; where it does not, that is a `ServiceError` that shows the difference.
         """
         engine = self._engine
+        runtime, versions = None, []
         if name in engine.names():
             desk = engine.desk(name)
             with desk.lock:
-                runtime, latest = desk.runtime, _latest_change(desk.versions)
-            if runtime.spec != spec and latest.origin == "api" and prefer != "file":
-                lines = differences(spec, runtime.spec, form="{}: {} in the file, {} in force")
-                if prefer is None:
-                    raise _conflict(name, latest, lines)
-                return PolicyChange(runtime.version, False, "as it was", differences=lines)
-        return self.put(name, spec, order)
+                runtime, versions = desk.runtime, desk.versions
+        elif name not in engine.store.deleted_policies():
+            return self.put(name, spec, order)
+        left_alone = _left_alone(name, spec, runtime, versions, prefer)
+        return self.put(name, spec, order) if left_alone is None else left_alone
 
     def rollback(self, name: str, version: int, order: Order) -> PolicyChange:
         """Go on from the state that an earlier version ended with, as a new version."""
@@ -135,14 +134,14 @@ class Changes:
                         ),
                         new=(f"version {before.version} can be rolled back to in turn",),
                     ),
+                    warnings=_other_model(before, runtime),
                     differences=differences(before.spec, runtime.spec),
                     dry_run=order.dry_run,
                 )
                 if order.dry_run:
                     return changed
                 engine.check_store()
-                same = type(runtime.ranker.learner) is type(before.ranker.learner)
-                runtime.version, runtime.generation = before.version + 1, before.generation + (not same)
+                runtime.version, runtime.n_generations = before.version + 1, before.n_generations
                 runtime.specs = {**before.specs, runtime.version: runtime.spec}
                 runtime.seq, runtime.at = before.seq, before.at
                 runtime.ranker.count_on(before.ranker)  # numbers of rankings go on: none is used twice
@@ -172,12 +171,12 @@ class Changes:
                 counts = f"{runtime.totals.rounds:,} rankings, {runtime.totals.updates:,} updates"
                 effects = Effects(lost=(f"policy {name!r} with all its {runtime.version} versions: {counts}",))
                 changed = PolicyChange(runtime.version, True, "deleted", effects, dry_run=order.dry_run)
-                if not self._go_ahead(changed, order):
+                if not _goes_ahead(name, changed, order):
                     return changed
                 engine.check_store()
                 details = {"versions": runtime.version, "log": engine.store.head(desk.row.policy).note}
                 action = AddAction(engine.clock(), order.by, "deleted", name, details)
-                done = engine.writer.submit([DeletePolicy(desk.row.policy), action])
+                done = engine.writer.submit([DeletePolicy(desk.row.policy, name), action])
                 engine.dismiss(desk)
             done.result()
             return changed
@@ -209,24 +208,11 @@ class Changes:
             self._engine.check_store()
             next_ = succeed(desk.runtime, spec, drop=drop)
             changed = _change(desk.runtime, next_, action=action, dry_run=order.dry_run)
-            if not self._go_ahead(changed, order):
+            if not _goes_ahead(desk.row.name, changed, order):
                 return changed
             done = self._adopt(desk, next_.runtime, changed, order)
         done.result()
         return changed
-
-    def _go_ahead(self, changed: PolicyChange, order: Order) -> bool:
-        if order.dry_run:
-            return False
-        if changed.effects.lost and not order.discard:
-            raise ServiceError(
-                "would_lose",
-                f"this change would lose {'; '.join(changed.effects.lost)}. Nothing was changed. Ask again with "
-                "discard=true (--discard) if that shall go, or with dry_run=true (--dry-run) to see all that it does",
-                status=409,
-                field="discard",
-            )
-        return True
 
     def _adopt(self, desk: Desk, runtime: Runtime, changed: PolicyChange, order: Order) -> Future[None]:
         """Go on with another version; under the desk's lock."""
@@ -253,20 +239,47 @@ class Changes:
                 raise invalid(name, given, f"at most {most}", "It is a limit of this server.")
 
 
-def preview(store: Store, policies: Mapping[str, PolicySpec]) -> dict[str, PolicyChange]:
-    """What declaring these policies would do to an open store; nothing is changed, and a server may be at work."""
-    rows = {row.name: row for row in store.policies()}
-    told = {}
+def preview(
+    store: Store, policies: Mapping[str, PolicySpec], *, prefer: Prefer | None = None
+) -> Iterator[tuple[str, PolicyChange]]:
+    """What declaring these policies would do to an open store; nothing is changed, and a server may be at work.
+
+    Where a server would refuse to start because of the difference, that is the same `ServiceError`.
+    """
+    rows, deleted = {row.name: row for row in store.policies()}, store.deleted_policies()
     for name, spec in policies.items():
-        if name not in rows:
-            told[name] = PolicyChange(1, True, "created", warnings=Runtime.new(spec)[1], dry_run=True)
-            continue
-        before = load_policy(store, rows[name]).runtime
-        if before.spec == spec:
-            told[name] = PolicyChange(before.version, False, "as it was", dry_run=True)
+        loaded = load_policy(store, rows[name]) if name in rows else None
+        before, versions = (None, []) if loaded is None else (loaded.runtime, loaded.versions)
+        known = before is not None or name in deleted
+        left_alone = _left_alone(name, spec, before, versions, prefer) if known else None
+        if left_alone is not None:
+            yield name, left_alone
+        elif before is None:
+            yield name, PolicyChange(1, True, "created", warnings=Runtime.new(spec)[1], dry_run=True)
+        elif before.spec == spec:
+            yield name, PolicyChange(before.version, False, "as it was", dry_run=True)
         else:
-            told[name] = _change(before, succeed(before, spec), action="changed", dry_run=True)
-    return told
+            yield name, _change(before, succeed(before, spec), action="changed", dry_run=True)
+
+
+def _left_alone(
+    name: str, spec: PolicySpec, before: Runtime | None, versions: Sequence[AddVersion], prefer: Prefer | None
+) -> PolicyChange | None:
+    """What a file leaves as it was changed over the API, if `prefer` says so; where nobody says, it is a conflict."""
+    if prefer == "file":
+        return None
+    if before is None:
+        if prefer is None:
+            raise _conflict(name, "the file declares it, but it was deleted over the API", [])
+        return PolicyChange(0, False, "deleted, and left so")
+    latest = _latest_change(versions)
+    if before.spec == spec or latest.origin != "api":
+        return None
+    lines = differences(spec, before.spec, form="{}: {} in the file, {} in force")
+    if prefer is None:
+        who = f"version {latest.version}, which was {latest.action} over the API by {latest.by}"
+        raise _conflict(name, f"the file differs from {who}", lines)
+    return PolicyChange(before.version, False, "as it was", differences=lines)
 
 
 def _change(before: Runtime, after: Succession, *, action: str, dry_run: bool) -> PolicyChange:
@@ -279,6 +292,27 @@ def _change(before: Runtime, after: Succession, *, action: str, dry_run: bool) -
         differences=differences(before.spec, after.runtime.spec),
         dry_run=dry_run,
     )
+
+
+def _other_model(before: Runtime, after: Runtime) -> list[str]:
+    if before.generation == after.generation:
+        return []
+    return [f"feedback for rankings that version {before.version} has shown is noted, not learned from: another model"]
+
+
+def _goes_ahead(name: str, changed: PolicyChange, order: Order) -> bool:
+    """Whether to do it; a 409 that says what would go if that was not said to be right."""
+    if order.dry_run:
+        return False
+    if changed.effects.lost and not order.discard:
+        raise ServiceError(
+            "would_lose",
+            f"policy {name}: this change would lose {'; '.join(changed.effects.lost)}. Nothing was changed. Ask again "
+            "with discard=true (--discard) if that shall go, or with dry_run=true (--dry-run) to see all that it does",
+            status=409,
+            field="discard",
+        )
+    return True
 
 
 def _entry(desk: Desk, runtime: Runtime) -> Append:
@@ -316,12 +350,10 @@ def _latest_change(versions: Sequence[AddVersion]) -> AddVersion:
     return versions[0]
 
 
-def _conflict(name: str, latest: AddVersion, lines: list[str]) -> ServiceError:
+def _conflict(name: str, problem: str, lines: list[str]) -> ServiceError:
     return ServiceError(
         "file_differs",
-        f"policy {name}: the file differs from version {latest.version}, which was {latest.action} over the API by "
-        f"{latest.by}:\n  "
-        + "\n  ".join(lines)
+        "\n  ".join([f"policy {name}: {problem}", *lines])
         + "\nBring the file up to date, or say which one wins: --prefer file, or --prefer store",
         status=409,
         field="policies",

@@ -152,11 +152,14 @@ class Engine:
 
     # Ranking and learning
 
-    def rank(self, name: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None) -> Ranked:
+    def rank(
+        self, name: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
+    ) -> Ranked:
         """Choose, charge, and hand to the writer; tell the caller when `kept` is done.
 
         `ask` makes the candidates for the version that is in force, whose features and groups they must have. What has
         been ranked before for the same `request_id` is told again, and nothing is charged; only one can be the first.
+        `asked` says in short what is asked for: the same id with something else is a 409.
         """
         desk = self.desk(name)
         while True:
@@ -164,7 +167,7 @@ class Engine:
             seen = None if request_id is None else desk.requests.look(request_id)
             before = None if request_id is None else self._ranked_before(desk, request_id)
             if before is not None:
-                return self._ranked_again(desk, before, ask)
+                return self._ranked_again(desk, before, asked)
             with desk.turns.ranking(), desk.lock:
                 self.check_store()
                 if request_id is None or desk.requests.look(request_id) == seen:
@@ -194,9 +197,7 @@ class Engine:
         found = None if place is None else self.archive.find(desk, place[0])
         return None if found is None else found[0]
 
-    def _ranked_again(self, desk: Desk, shown: Shown, ask: Callable[[Runtime], Candidates]) -> Ranked:
-        with desk.lock:
-            asked = ask(desk.runtime).asked
+    def _ranked_again(self, desk: Desk, shown: Shown, asked: str) -> Ranked:
         if asked != shown.asked:
             raise ServiceError(
                 "request_id_reused",

@@ -11,7 +11,6 @@ from fairexp.service.bodies import Asked
 from fairexp.service.policy import PolicySpec
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.service.records import Floats32
-from fairexp.service.requests import digest_of_candidates
 from fairexp.service.runtime import Candidates, Runtime
 
 
@@ -22,6 +21,9 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
         raise ServiceError(
             "policy_changed", "policy: changed while the request was read; try again", status=503, retry_after=1.0
         )
+    if asked.problem is not None:
+        code, message, status, field = asked.problem
+        raise ServiceError(code, message, status=status, field=field)
     groups, features = _paths(asked, spec)
     return Candidates(
         ids=asked.ids,
@@ -29,17 +31,9 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
         features=_finite(runtime.scaling(asked.features), spec, features),
         k=_checked_k(asked.k, spec),
         context=asked.context,
-        asked=_digest(asked),
+        asked=asked.digest,
         whole=asked.form == "items",
     )
-
-
-def _digest(asked: Asked) -> str:
-    """What a request with an id asked for, in short."""
-    if "request_id" not in asked.context:
-        return ""
-    whole = asked.form == "items"
-    return digest_of_candidates(asked.ids, asked.groups, asked.features, k=asked.k, whole=whole)
 
 
 def _paths(asked: Asked, spec: PolicySpec) -> tuple[str, str | None]:

@@ -24,6 +24,9 @@ BULK_LEVEL = 1
 BULK_BYTES = 100_000
 """From this size on, as snapshots are, the last few percent are not worth the time."""
 
+HUGE_BYTES = 8_000_000
+"""From this size on, as snapshots of very many features are, nothing is: others would have to wait for it."""
+
 _LENGTH = struct.Struct("<I")
 _WINDOW = -13
 """Deflate without a frame; matches within 8 kB, which is about a record, so that little has to be set up for one."""
@@ -57,7 +60,7 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> 
         pieces.append(_laid_out(value))
     header = orjson.dumps([meta, shapes])
     body = b"".join([_LENGTH.pack(len(header)), header, *pieces])
-    level = LEVEL if len(body) < BULK_BYTES else BULK_LEVEL
+    level = LEVEL if len(body) < BULK_BYTES else BULK_LEVEL if len(body) < HUGE_BYTES else 0
     deflate = zlib.compressobj(level, zlib.DEFLATED, _WINDOW, 8, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
     return b"".join([MAGIC, deflate.compress(body), deflate.flush()])
 

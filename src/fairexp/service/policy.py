@@ -118,12 +118,14 @@ class PolicySpec(Strict):
     def columns(self) -> list[Feature]:
         """Every feature in order; unnamed ones are called f0, f1, ..."""
         if isinstance(self.features, int):
-            return [Feature(name=f"f{number}") for number in range(self.features)]
-        return [each if isinstance(each, Feature) else Feature(name=each) for each in self.features]
+            return [Feature.model_construct(name=name) for name in self.feature_names]
+        return [each if isinstance(each, Feature) else Feature.model_construct(name=each) for each in self.features]
 
     @property
     def feature_names(self) -> list[str]:
-        return [column.name for column in self.columns]
+        if isinstance(self.features, int):
+            return [f"f{number}" for number in range(self.features)]
+        return [each.name if isinstance(each, Feature) else each for each in self.features]
 
     @property
     def group_names(self) -> list[str]:

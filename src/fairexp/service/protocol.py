@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from typing import Any
 
@@ -14,6 +15,9 @@ from fairexp.service.connections import Connections
 
 MOST_PIPELINED = 16
 """Requests that may come before the first of them is answered."""
+
+
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -82,7 +86,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self.due = self._guests.clock() + self._settings.header_seconds
         self._unaccounted += len(data)
         try:
-            self.parser.feed_data(data)
+            self.parser.feed_data(_without_upgrade(data) if self._waits_for_head else data)
         except httptools.HttpParserUpgrade:
             pass  # answered as any other request
         except httptools.HttpParserError:
@@ -187,3 +191,13 @@ class LimitedProtocol(HttpToolsProtocol):
             headers.append(b"retry-after: 1")
         self.transport.write(STATUS_LINE[status] + b"\r\n".join(headers) + b"\r\n\r\n" + content)
         self._close()
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """The same with a head that offers no other protocol: the parser would take what follows it for that protocol.
+
+    Java's client offers HTTP/2 with every request that it makes without TLS.
+    """
+    end = data.find(b"\r\n\r\n")
+    head = data if end < 0 else data[:end]
+    return _UPGRADE.sub(b"\r\nignored:", head) + data[len(head) :]

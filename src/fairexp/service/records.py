@@ -54,7 +54,7 @@ class Shown:
     """A ranking as it was shown. `place` (m,) are positions in `considered`.
 
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
-    this ranking, `rescaled` is the shift and scale (d,) from here on. `memory` is in the same units as `features`.
+    this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
     `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
     """
 
@@ -167,7 +167,7 @@ class Shown:
         exact = {"exposure": self.exposure, "spent": self.spent}
         arrays.update({key: value for key, value in exact.items() if value is not None})
         if self.rescaled is not None:
-            arrays["u.shift"], arrays["u.scale"] = self.rescaled
+            arrays["u.centre"], arrays["u.scale"] = self.rescaled
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
         if self.asked:
             meta["asked"] = self.asked
@@ -217,7 +217,7 @@ class Shown:
             qualified=meta["qualified"],
             memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
             believed=meta["believed"],
-            rescaled=(arrays["u.shift"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
+            rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
             asked=meta.get("asked", ""),
             rest=None if "rest" not in arrays else _rest(meta, arrays),
         )

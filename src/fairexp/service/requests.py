@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-
-import orjson
-
-from fairexp.service.records import Floats32
 
 RECENT = 1000
 """Ids at hand for each policy; twice as many for moments. Others are looked up in the store."""
-
-
-def digest_of_candidates(
-    ids: Sequence[str], groups: Sequence[str | None], features: Floats32, *, k: int | None = None, whole: bool = False
-) -> str:
-    """A short digest of what a request asks for, as it was given, so that it is the same in each version of a policy.
-
-    >>> import numpy as np
-    >>> digest_of_candidates(["a"], ["x"], np.zeros((1, 2), dtype=np.float32))
-    'b6282f8450182b67'
-    """
-    digest = hashlib.blake2b(
-        orjson.dumps([list(ids), list(groups), k, whole]), digest_size=8, person=b"fairexp-request"
-    )
-    digest.update(features.tobytes())
-    return digest.hexdigest()
 
 
 class RecentRequests:

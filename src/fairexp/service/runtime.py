@@ -94,6 +94,7 @@ class Runtime:
         generation: int,
         seq: int,
         specs: Mapping[int, PolicySpec],
+        n_generations: int = 1,
     ) -> None:
         self.spec = spec
         self.ranker = ranker
@@ -101,6 +102,8 @@ class Runtime:
         self.parameters = parameters
         self.version = version
         self.generation = generation
+        self.n_generations = n_generations
+        """Which model this is, and how many there were: rankings of other models are not learned from."""
         self.seq = seq
         self.at = 0.0
         self.specs = {**specs, version: spec}
@@ -121,6 +124,11 @@ class Runtime:
         totals = Totals(n_groups=len(spec.groups), length=spec.length)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
         return runtime, notes
+
+    def begin_generation(self) -> None:
+        """Go on as a model of its own, which learns from none of the rankings so far."""
+        self.n_generations += 1
+        self.generation = self.n_generations
 
     def rank(self, candidates: Candidates, *, at: float) -> tuple[Shown, Belief | None]:
         """Choose what to show and charge it; the record is the log's next entry. With it, what the host believed."""
@@ -164,9 +172,9 @@ class Runtime:
         self.ranker.replay(shown.ranking(self.ranker.identity))
         self._count(shown)
 
-    def _rescale(self, shift: Floats, scale: Floats) -> None:
+    def _rescale(self, centre: Floats, scale: Floats) -> None:
         """Go on with features in other units, and with what was learned in them."""
-        factors = self.scale.use(shift, scale)
+        factors = self.scale.use(centre, scale)
         if self.ranker.n_ranked:
             before, (self.ranker, _) = self.ranker, build_ranker(self.spec, self.parameters)
             self.ranker.take_over(before, self._units(factors))
@@ -239,13 +247,13 @@ class Runtime:
         matching, offset = self._matched[shown.version]
         in_units = replace(matching, factors=matching.factors / self.scale.scale)
         ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
-        moved = np.where(matching.features == NEW, 0.0, (offset - self.scale.shift) / self.scale.scale)
-        return replace(ranking, features=ranking.features + moved)
+        seen = self.scale(matching.rows(shown.features.astype(np.float64)) + offset)
+        return replace(ranking, features=np.where(matching.features == NEW, 0.0, seen))
 
     def state(self) -> tuple[dict[str, Any], State]:
         """Everything that `restored` needs besides the spec: a little JSON, and arrays."""
         meta: dict[str, Any] = {"version": self.version, "generation": self.generation, "seq": self.seq, "at": self.at}
-        meta["parameters"] = self.parameters
+        meta |= {"parameters": self.parameters, "n_generations": self.n_generations}
         arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
         arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
         arrays.update({f"scale.{key}": value for key, value in self.scale.state().items()})
@@ -262,7 +270,7 @@ class Runtime:
 
         ranker, _ = build_ranker(spec, meta["parameters"])
         ranker.restore(part("ranker."))
-        numbers = {key: int(meta[key]) for key in ("version", "generation", "seq")}
+        numbers = {key: int(meta[key]) for key in ("version", "generation", "n_generations", "seq")}
         totals = Totals.restored(part("totals."))
         runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
         runtime.scale.restore(part("scale."))

@@ -111,7 +111,9 @@ class Service:
             body = await read_body(request, most, limit, budget=self.budget, arrival=arrival)
             return await self.reader.read(function, body, **options)
 
-    async def rank(self, policy: str, ask: Callable[[Runtime], Candidates], request_id: str | None = None) -> Ranked:
+    async def rank(
+        self, policy: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
+    ) -> Ranked:
         """A ranking that is on disk. Others are served meanwhile, however long the search for it takes.
 
         Rankings of one policy come one after the other, so they wait here for their turn and not in a thread each.
@@ -119,7 +121,8 @@ class Service:
         self.engine.desk(policy)
         with self.gates.rankings(policy).passage():
             async with self.turn("rank", policy):
-                ranked = await self.in_thread(partial(self.engine.rank, policy, ask, request_id=request_id))
+                call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked)
+                ranked = await self.in_thread(call)
             await kept(asyncio.wrap_future(ranked.kept))
         return ranked
 

@@ -63,22 +63,24 @@ def succeed(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) ->
         parameters=parameters,
         version=before.version + 1,
         generation=before.generation,
+        n_generations=before.n_generations,
         seq=before.seq,
         specs=before.specs,
     )
     runtime.at = before.at
-    if comparable:
+    if comparable and MODEL not in drop:
         runtime.scale.take_over(before.scale, matching, offset)
-    same = matching.is_identity and (before.parameters, before.spec.scaling) == (parameters, spec.scaling)
-    if model and account and same:
+    seen = _in_units(matching, before, runtime)
+    if model and account and seen.is_identity and before.parameters == parameters:
         ranker.restore(before.ranker.state())  # to the bit
     else:
         try:
-            ranker.take_over(before.ranker, _in_units(matching, before, runtime), model=model, account=account)
+            ranker.take_over(before.ranker, seen, model=model, account=account)
         except StateError:
             model = False
-            ranker.take_over(before.ranker, matching, model=False, account=account)
-    runtime.generation += not model
+            ranker.take_over(before.ranker, seen, model=False, account=account)
+    if not model:
+        runtime.begin_generation()
     effects = _effects(before, runtime, matching, model=model, account=account)
     return Succession(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
 
@@ -93,8 +95,8 @@ def _in_units(matching: Matching, before: Runtime, after: Runtime) -> Matching:
 
 def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool, account: bool) -> Effects:
     totals, old, new = before.totals, before.spec, after.spec
-    gone = [name for name in old.feature_names if name not in set(new.feature_names)]
-    fresh = [name for name in new.feature_names if name not in set(old.feature_names)]
+    gone = [name for name, stays in _staying(old.feature_names, new.feature_names) if not stays]
+    fresh = [name for name, was_there in _staying(new.feature_names, old.feature_names) if not was_there]
     kept: list[str] = []
     lost: list[str] = []
     if totals.updates:
@@ -119,6 +121,11 @@ def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool
             if not account or name not in old.groups
         ]
     return Effects(tuple(kept), tuple(added), tuple(lost))
+
+
+def _staying(names: list[str], others: list[str]) -> list[tuple[str, bool]]:
+    known = set(others)
+    return [(name, name in known) for name in names]
 
 
 def _wider_gap(before: Runtime, after: Runtime) -> list[str]:

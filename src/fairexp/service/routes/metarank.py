@@ -43,8 +43,12 @@ async def rank(request: Request, model: str, explain: Annotated[bool, Query()] =
         max_fields=service.settings.max_features,
         explain=explain,
     )
-    request_id = asked.context["request_id"]
-    ranked = await service.rank(model, lambda runtime: candidates_of(asked, runtime, spec), request_id)
+    ranked = await service.rank(
+        model,
+        lambda runtime: candidates_of(asked, runtime, spec),
+        request_id=asked.context["request_id"],
+        asked=asked.digest,
+    )
     rest = ranked.shown.rest
     assert rest is not None
     service.metrics.ranked(model, time.perf_counter() - started)

@@ -79,7 +79,7 @@ async def roll_back(
 async def reset(
     request: Request,
     policy: str,
-    what: Annotated[list[Literal["model", "ledger"]], Query(description="What shall start anew.")],
+    what: Annotated[list[Literal["model", "ledger"]], Query(description="What shall start anew.", max_length=2)],
     dry_run: DryRun = False,
 ) -> Response:
     """Start anew with the model, the ledger or both; what there was can be rolled back to."""

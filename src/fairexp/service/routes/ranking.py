@@ -37,8 +37,12 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     spec = service.expected(policy)
     limits = {"n_features": spec.n_features, "max_candidates": service.settings.max_candidates}
     asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
-    request_id = asked.context.get("request_id")
-    ranked = await service.rank(policy, lambda runtime: candidates_of(asked, runtime, spec), request_id)
+    ranked = await service.rank(
+        policy,
+        lambda runtime: candidates_of(asked, runtime, spec),
+        request_id=asked.context.get("request_id"),
+        asked=asked.digest,
+    )
     content = _told(policy, ranked)
     if explain:
         content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.spec)

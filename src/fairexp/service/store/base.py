@@ -153,9 +153,10 @@ class AddAction:
 
 @dataclass(frozen=True, slots=True)
 class DeletePolicy:
-    """The end of a policy and of everything that was kept of it. Its number is not used again."""
+    """The end of a policy and of everything that was kept of it, but for its name. Its number is not used again."""
 
     policy: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,6 +274,9 @@ class Store(Protocol):
 
     def policies(self) -> list[AddPolicy]:
         """All policies, oldest first."""
+
+    def deleted_policies(self) -> set[str]:
+        """The names of policies that were deleted; others of the same name may be there again."""
 
     def last_policy(self) -> int:
         """The highest number that a policy has or had; 0 where there was none."""

@@ -151,7 +151,7 @@ class SqlStore:
             raise
         if any(isinstance(write, Forget) for write in writes):
             self.database.tidy()
-        if any(isinstance(write, Erase) for write in writes):
+        if any(isinstance(write, Erase | DeletePolicy) for write in writes):
             self.database.scrub()
 
     def _note_heads(self, before: dict[int, Head], execute: Execute) -> None:
@@ -210,7 +210,8 @@ class SqlStore:
         for table in OF_POLICY:
             execute(f"DELETE FROM {table} WHERE policy = ?", (write.policy,))
         self._heads.pop(write.policy, None)
-        execute("UPDATE policies SET name = ? WHERE id = ?", (f"{DELETED}{write.policy}", write.policy))
+        name = f"{DELETED}{write.policy}{DELETED}{write.name}"
+        execute("UPDATE policies SET name = ? WHERE id = ?", (name, write.policy))
 
     @_write.register
     def _(self, write: AddSnapshot, execute: Execute) -> None:
@@ -255,6 +256,10 @@ class SqlStore:
     def policies(self) -> list[AddPolicy]:
         sql = "SELECT id, name, at FROM policies WHERE name NOT LIKE ? ORDER BY id"
         return [AddPolicy(*row) for row in self.database.read(sql, (f"{DELETED}%",))]
+
+    def deleted_policies(self) -> set[str]:
+        rows = self.database.read("SELECT name FROM policies WHERE name LIKE ?", (f"{DELETED}%",))
+        return {name.split(DELETED, 2)[2] for (name,) in rows}
 
     def last_policy(self) -> int:
         return self.database.read("SELECT MAX(id) FROM policies")[0][0] or 0
