@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+NO_TOOLS = The tools that build fairexp could not be installed from the package index. If it offers no ziglang, which \
+serves as a C compiler where there is none, install one: apt-get install gcc (Debian), xcode-select --install (macOS).
 
 .PHONY: demo test lint bench torture browser clean
 
@@ -16,7 +19,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	MESONPY_EDITABLE_SKIP="$$(echo $(CURDIR)/build/* | tr ' ' :)" PYTHONPATH=src $(BIN)/lint-imports --no-logo
 
 torture: $(READY)
 	$(BIN)/python -m tests.service.torture --kills 100 --store torture.db
@@ -30,10 +33,12 @@ browser:
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-$(READY): pyproject.toml constraints.txt
+# Kernels are compiled here, and again on import when their sources change: hence no isolated build.
+$(READY): pyproject.toml constraints.txt meson.build build_backend/fairexp_build.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(PIP) $$($(PYTHON) build_backend/fairexp_build.py) || (echo "$(NO_TOOLS)"; exit 1)
+	$(PIP) --no-build-isolation --editable ".[dev]"
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -329,7 +329,9 @@ def served(folder: Path, *, files: int) -> Iterator[tuple[subprocess.Popen[str],
     """`fairexp serve` with so many open files allowed, its port, and its log."""
     log = folder / "log"
     code = "from fairexp.cli import main; main()"
-    script = f"ulimit -n {files}; exec {sys.executable} -c '{code}' serve --open --port 0 --set header_seconds=1000 2> {log}"
+    script = (
+        f"ulimit -n {files}; exec {sys.executable} -c '{code}' serve --open --port 0 --set header_seconds=1000 2> {log}"
+    )
     with subprocess.Popen(["sh", "-c", script], text=True, cwd=folder) as process:
         try:
             until(lambda: log.exists() and "running on http" in log.read_text())
