@@ -10,6 +10,7 @@ import numpy as np
 from cython.cimports.fairexp.kernels.numbers import Bool, ConstBool, ConstFloat, ConstInt
 from cython.cimports.libc.math import exp, sqrt
 from cython.cimports.libc.stdint import int64_t
+from cython.cimports.libc.stdlib import calloc, free
 
 WITHIN_BLOCK = {"certain": 0, "random": 1, "score": 2}
 
@@ -124,10 +125,12 @@ def explore(
     order of all, which nothing else needs; "score" keeps the order of scores.
     """
     n = last.shape[0]
-    blocks, order = np.empty((2, n), dtype=np.int64)
+    blocks, order = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     block: int64_t[::1] = blocks
     draw: int64_t[::1] = order
-    scratch: int64_t[:, ::1] = np.empty((2, n), dtype=np.int64)
+    scratch = cython.cast(cython.pointer[int64_t], calloc(2 * n, cython.sizeof(int64_t)))
+    if scratch == cython.NULL:
+        raise MemoryError
     with cython.nogil:
         _number_blocks(last, block)
         start: cython.Py_ssize_t = 0
@@ -135,28 +138,31 @@ def explore(
             end = start + 1
             while end < n and block[end] == block[start]:
                 end += 1
-            _draw_respecting(certain, above, below, start, end, keys, scratch[0], scratch[1], draw)
+            _draw_respecting(certain, above, below, start, end, keys, scratch, scratch + n, draw)
             start = end
         if within_block == 1:
-            _draw_shuffled(block, shuffled, scratch[0], draw)
+            _draw_shuffled(block, shuffled, scratch, draw)
         elif within_block == 2:
             for m in range(n):
                 draw[m] = m
+        free(scratch)
     return blocks, order
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _draw_shuffled(block: int64_t[::1], shuffled: ConstInt[::1], free: int64_t[::1], draw: int64_t[::1]) -> cython.void:
+def _draw_shuffled(
+    block: int64_t[::1], shuffled: ConstInt[::1], next_place: cython.pointer[int64_t], draw: int64_t[::1]
+) -> cython.void:
     """Fill `draw` with the blocks' positions, those of each block in the order in which `shuffled` has them."""
     n = block.shape[0]
     for p in range(n - 1, -1, -1):
-        free[block[p]] = p
+        next_place[block[p]] = p
     for m in range(n):
         b = block[shuffled[m]]
-        draw[free[b]] = shuffled[m]
-        free[b] += 1
+        draw[next_place[b]] = shuffled[m]
+        next_place[b] += 1
 
 
 @cython.cfunc
@@ -169,8 +175,8 @@ def _draw_respecting(
     start: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
     keys: ConstFloat[::1],
-    waiting_for: int64_t[::1],
-    ready: int64_t[::1],
+    waiting_for: cython.pointer[int64_t],
+    ready: cython.pointer[int64_t],
     draw: int64_t[::1],
 ) -> cython.void:
     """Fill `draw` from `start` to `end` with those positions in a random order that reverses no certain one."""
