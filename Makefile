@@ -7,13 +7,28 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 NO_TOOLS = The tools that build fairexp could not be installed from the package index. If it offers no ziglang, which \
 serves as a C compiler where there is none, install one: apt-get install gcc (Debian), xcode-select --install (macOS).
 
-.PHONY: demo test lint bench torture browser clean
+.PHONY: demo test test-bounds lint bench torture browser wheel clean
 
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
 test: lint browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The kernels once more, with every index checked and memory watched, on 2,000 made-up cases for each test of test_fuzz.
+BOUNDS := $(VENV)-bounds
+CHECKED := -Csetup-args=-Dbounds=true -Csetup-args=-Db_sanitize=address -Csetup-args=-Db_lundef=false
+test-bounds:
+	@command -v gcc >/dev/null || (echo "make test-bounds needs gcc: its libasan watches memory."; exit 1)
+	$(PYTHON) -m venv $(BOUNDS)
+	$(BOUNDS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		$$($(PYTHON) build_backend/fairexp_build.py) pytest hypothesis numpy
+	$(BOUNDS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--no-build-isolation --force-reinstall --no-deps $(CHECKED) .
+	$(BOUNDS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt fairexp
+	for level in baseline v3; do FAIREXP_CPU=$$level LD_PRELOAD=$$(gcc -print-file-name=libasan.so) \
+		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 FAIREXP_FUZZ_CASES=2000 \
+		$(BOUNDS)/bin/python -m pytest tests/kernels || exit 1; done
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -41,4 +56,4 @@ $(READY): pyproject.toml constraints.txt meson.build build_backend/fairexp_build
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BOUNDS) build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
