@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.kernels.covers import list_subsets, pair_cost, price_of
-from fairexp.kernels.gaps import SLACK, corridor, largest_gap
+from fairexp.kernels.search.gaps import SLACK, corridor, largest_gap
 from fairexp.kernels.last_two import least_steps, price_steps, table_steps
 from fairexp.kernels.lattice import DEAREST, build_lattice, build_tables, least_ahead
 from fairexp.kernels.queues import build_queues

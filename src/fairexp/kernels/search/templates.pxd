@@ -1,0 +1,18 @@
+from fairexp.kernels.search.long_lists cimport LongLists
+from fairexp.kernels.search.rounds cimport Aim, Draw, Effort, Found, Round
+from fairexp.kernels.search.short_lists cimport ShortLists
+from fairexp.kernels.search.walk cimport Walk
+
+
+cdef class Search:
+    cdef Round round
+    cdef Walk walk
+    cdef ShortLists short
+    cdef LongLists long
+    cdef readonly long long[::1] template
+    cdef readonly long long cost
+    cdef readonly long long bound
+    cdef readonly double gap_bound
+
+    cdef void find(self, Aim aim, Effort effort) noexcept nogil
+    cdef void show(self, long long[::1] shown, long long[::1] template, double[::1] after) noexcept nogil
