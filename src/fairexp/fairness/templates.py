@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import inf, log2
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,15 +150,16 @@ def find_template(
     keys = _NO_KEYS
     if fairest and rng is not None:
         keys = rng.permutation(n_groups * length).reshape(n_groups, length)
-    resolution = _resolution(tolerance, exposure, n_groups)
-    draw, aim = Draw(order, groups, *relation), Aim(spent, shares, tolerance, displayed_only, fairest, keys)
-    idle = _idle(exposure.tobytes(), n_groups)
+    curve = exposure.tobytes()
+    resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
     try:
         search = idle.pop()
     except IndexError:
-        search = _new_search(exposure.tobytes(), n_groups)
+        search = _new_search(curve, n_groups)
     shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(
-        draw, aim, Effort(PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution)
+        Draw(order, groups, *relation),
+        Aim(spent, shares, tolerance, displayed_only, fairest, keys),
+        Effort(PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
     )
     idle.append(search)
     qualified = gap <= tolerance + SLACK
@@ -208,11 +209,13 @@ def _lattice(length: int, n_groups: int) -> Lattice | None:
     return Lattice(length, n_groups) if n_states(length, n_groups) <= MAX_STATES else None
 
 
-def _resolution(tolerance: float, exposure: Floats, n_groups: int) -> float:
+@lru_cache(maxsize=64)
+def _resolution(tolerance: float, exposure: bytes, n_groups: int) -> float:
     """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long ones."""
-    if len(exposure) * np.log2(n_groups) <= EXHAUSTIVE_BITS:
+    curve = np.frombuffer(exposure)
+    if len(curve) * log2(n_groups) <= EXHAUSTIVE_BITS:
         return 2.0 * SLACK
-    return RESOLUTION * min(tolerance, 0.1 * float(exposure.sum())) + 2.0 * SLACK
+    return RESOLUTION * min(tolerance, 0.1 * float(curve.sum())) + 2.0 * SLACK
 
 
 def check_tolerance(tolerance: float) -> float:

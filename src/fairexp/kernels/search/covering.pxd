@@ -36,8 +36,6 @@ cdef class Cover:
     cdef bint narrow(self, long long level, long long g, double gained, double worth) noexcept nogil
     cpdef long long pair_cost(self, long long g, long long mask, long long h, long long other) noexcept nogil
     cdef long long price_among(self, long long g) noexcept nogil
-    cdef long long cost_at_least(self, long long g, long long h, long long free) noexcept nogil
-    cdef long long price_of_unused(self, long long free) noexcept nogil
     cdef (long long, long long) shares_of_two(self, long long level, long long a, long long b, long long left) noexcept nogil
     cdef void share_rest(self, long long level, long long left, long long price) noexcept nogil
     cdef long long price_of_two(self, long long a, long long b) noexcept nogil

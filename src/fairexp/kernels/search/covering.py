@@ -152,31 +152,6 @@ class Cover:
                 price += self.pair_cost(g, self.mask[g], h, self.mask[h])
         return price
 
-    def cost_at_least(self, g, h, free):
-        """What used group g pays at least on account of h, which takes some of the free positions.
-
-        A pop costs the less (or, among shown documents, the more) the more of h are gone: one of the two ends is least.
-        """
-        price: cython.longlong = 0
-        i: cython.longlong = 0
-        rest: cython.longlong = self.mask[g]
-        while rest:
-            first = rest & -rest
-            most = min(self.subsets.n_positions[free & (first - 1)], self.round.size[h])
-            price += min(self.round.cost[g, i, h, 0], self.round.cost[g, i, h, most])
-            i += 1
-            rest ^= first
-        return price
-
-    def price_of_unused(self, free):
-        """What the used groups pay at least for the unused, which share the free positions."""
-        price: cython.longlong = 0
-        for h in range(self.round.n_groups):
-            for g in range(0 if self.used[h] else self.round.n_groups):
-                if self.used[g]:
-                    price += self.cost_at_least(g, h, free)
-        return price
-
     def shares_of_two(self, level, a, b, left):
         """Where the subsets of the positions that are left stand that a may take and leave the others to b."""
         spent, worth = self.round.spent, self.subsets.worth[left]
@@ -275,8 +250,6 @@ class Cover:
             if price > self.least:
                 return False
         if level < self.round.n_groups - 3:
-            if self.rule != LEAST_GAP and price + self.price_of_unused(left) > self.least:
-                return False
             self.free[level + 1], self.total[level + 1] = left, price
             return True
         before = self.found.gap

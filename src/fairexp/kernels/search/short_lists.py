@@ -6,8 +6,8 @@ from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
 from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT
 from cython.cimports.libc.math import INFINITY, ceil
 
-LOOKS = 2.25
-"""Looks at subsets that count as one step of a walk, which takes the time of two to three."""
+LOOKS = 3.0
+"""Looks at subsets that count as one step of a walk, which takes about the time of three."""
 
 GROWTH = 1.2
 """From one limit to the next, where the least gap is searched for from below; a little more each time."""
