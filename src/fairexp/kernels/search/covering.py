@@ -11,6 +11,7 @@ import numpy as np
 from cython.cimports.fairexp.kernels.search.gaps import largest_gap, slack
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
 from cython.cimports.libc.math import INFINITY, fabs
+from cython.cimports.libc.stdint import int64_t
 
 CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP = 0, 1, 2
 """What is searched for: the least cost, of equals the one closest to the draw; of equals the least gap, then the draw;
@@ -64,8 +65,8 @@ class Cover:
         """Let the group take its turn for which the fewest subsets fit, or one by one all that may own the top."""
         free, start = self.free[level], self.subsets.start
         top = free & -free
-        fewest: cython.longlong = start[free + 1] - start[free] + 1
-        owners: cython.longlong = 0
+        fewest: int64_t = start[free + 1] - start[free] + 1
+        owners: int64_t = 0
         self.besides[level] = 0
         for g in range(self.round.n_groups):
             if not self.used[g]:
@@ -82,7 +83,7 @@ class Cover:
 
     def next_owner(self, level):
         """Let the next group take its turn at the topmost position; whether there is one."""
-        g: cython.longlong = self.owner[level]
+        g: int64_t = self.owner[level]
         if g >= 0:
             self.used[g] = False
         if self.besides[level] == 0:
@@ -128,9 +129,9 @@ class Cover:
 
     def pair_cost(self, g, mask, h, other):
         """What groups g and h cost each other if they take these positions."""
-        price: cython.longlong = 0
-        i: cython.longlong = 0
-        rest: cython.longlong = mask
+        price: int64_t = 0
+        i: int64_t = 0
+        rest: int64_t = mask
         while rest:
             first = rest & -rest
             price += self.round.cost[g, i, h, self.subsets.n_positions[other & (first - 1)]]
@@ -146,7 +147,7 @@ class Cover:
 
     def price_among(self, g):
         """What group g and the other used ones cost each other."""
-        price: cython.longlong = 0
+        price: int64_t = 0
         for h in range(self.round.n_groups):
             if self.used[h] and h != g:
                 price += self.pair_cost(g, self.mask[g], h, self.mask[h])
@@ -173,21 +174,21 @@ class Cover:
     def share_rest(self, level, left, price):
         """Let the last two groups share the positions that are left, in every fair way."""
         spent, masks, worth, count = self.round.spent, self.subsets.masks, self.subsets.worth, self.subsets.n_positions
-        a: cython.longlong = 0
+        a: int64_t = 0
         while self.used[a]:
             a += 1
-        b: cython.longlong = a + 1
+        b: int64_t = a + 1
         while self.used[b]:
             b += 1
         first, last = self.shares_of_two(level, a, b, left)
         self.looks += last - first
         for at in range(first, last):
-            one: cython.longlong = masks[at]
-            other: cython.longlong = left & ~one
+            one: int64_t = masks[at]
+            other: int64_t = left & ~one
             if count[one] > self.round.size[a] or count[other] > self.round.size[b]:
                 continue
             self.mask[a], self.mask[b] = one, other
-            now: cython.longlong = price
+            now: int64_t = price
             if self.rule != LEAST_GAP:
                 now += self.price_of_two(a, b)
             if now > self.least:
@@ -233,7 +234,7 @@ class Cover:
     def step(self, level, resolution):
         """Try the next subset of the group whose turn it is; whether that leads to another level."""
         g, worth = self.owner[level], self.subsets.worth
-        m: cython.longlong = self.subsets.masks[self.at[level]] | self.besides[level]
+        m: int64_t = self.subsets.masks[self.at[level]] | self.besides[level]
         self.at[level] += 1
         self.looks += BRANCH
         left, gained = self.free[level] & ~m, worth[m]
@@ -244,7 +245,7 @@ class Cover:
         self.mask[g], self.goal.E[g] = m, self.round.spent[g] + gained
         if not self.narrow(level, g, gained, worth[left]):
             return False
-        price: cython.longlong = self.total[level]
+        price: int64_t = self.total[level]
         if self.rule != LEAST_GAP:
             price += self.price_among(g)
             if price > self.least:
@@ -271,7 +272,7 @@ class Cover:
         self.goal.narrow(limit)
         self.clear()
         self.restrict(1)
-        level: cython.longlong = 0
+        level: int64_t = 0
         if self.round.n_groups == 2:
             self.share_rest(0, self.free[0], 0)
             level = -1

@@ -1,7 +1,10 @@
-cdef class Lattice:
-    cdef readonly long long n_states
-    cdef readonly long long[:, ::1] states
-    cdef readonly long long[::1] depth
-    cdef readonly long long[:, ::1] child
+from libc.stdint cimport int64_t
 
-    cdef void number(self, long long k, long long[:, ::1] binomial, long long[::1] a) noexcept nogil
+
+cdef class Lattice:
+    cdef readonly int64_t n_states
+    cdef readonly int64_t[:, ::1] states
+    cdef readonly int64_t[::1] depth
+    cdef readonly int64_t[:, ::1] child
+
+    cdef void number(self, int64_t k, int64_t[:, ::1] binomial, int64_t[::1] a) noexcept nogil

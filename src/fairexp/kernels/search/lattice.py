@@ -9,6 +9,7 @@ import math
 
 import cython
 import numpy as np
+from cython.cimports.libc.stdint import int64_t
 
 
 def n_states(k, n_groups):
@@ -24,7 +25,7 @@ class Lattice:
     Where the sum is k already, children are -1.
     """
 
-    def __init__(self, k: cython.longlong, n_groups: cython.longlong):
+    def __init__(self, k: int64_t, n_groups: int64_t):
         self.n_states = n_states(k, n_groups)
         self.states = np.zeros((self.n_states, n_groups), dtype=np.int64)
         self.child = np.zeros((self.n_states, n_groups), dtype=np.int64)
@@ -36,21 +37,21 @@ class Lattice:
         """Enter all states; the first is `a` (G,), none shown."""
         n_groups = a.shape[0]
         for number in range(self.n_states):
-            p: cython.longlong = 0
+            p: int64_t = 0
             for g in range(n_groups):
                 self.states[number, g] = a[g]
                 p += a[g]
             self.depth[number] = p
             for g in range(n_groups):
-                code: cython.longlong = 0
-                s: cython.longlong = 0
+                code: int64_t = 0
+                s: int64_t = 0
                 for i in range(n_groups):
                     s += a[i] + (1 if i == g else 0)
                     if p < k:
                         code += binomial[i, s]
                 self.child[number, g] = code if p < k else -1
             # The next vector: one document moves from the first group after 0 that has any, with all of group 0's.
-            j: cython.longlong = 1
+            j: int64_t = 1
             while j < n_groups and a[j] == 0:
                 j += 1
             moving = a[0] + 1

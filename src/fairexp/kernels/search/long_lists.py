@@ -1,4 +1,4 @@
-"""The best template of a long list: by walks with bounds from tolls and tables, or without where states are too many."""
+"""The best template of a long list: by walks with bounds from tolls and tables, where states are not too many."""
 
 import cython
 from cython.cimports.fairexp.kernels.search.gaps import slack
@@ -6,6 +6,7 @@ from cython.cimports.fairexp.kernels.search.rounds import Found
 from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
 from cython.cimports.fairexp.kernels.search.walk import ALONE, BY_GUIDE, BY_TABLES, NO_LIMIT
 from cython.cimports.libc.math import INFINITY
+from cython.cimports.libc.stdint import int64_t
 
 MARGIN, PART = 8, 20
 """Tables are made for templates that cost no more above the tolls' bound than this, and this part of it; then more."""
@@ -46,9 +47,9 @@ class LongLists:
 
         Returns whether it was found; raises the bound.
         """
-        budget: cython.longlong = self.bound
-        step: cython.longlong = 1
-        nodes: cython.longlong = 0
+        budget: int64_t = self.bound
+        step: int64_t = 1
+        nodes: int64_t = 0
         if self.has_tables:
             self.walk.goal.narrow(limit)
             self.walk.goal.E[:] = self.round.spent
@@ -74,7 +75,7 @@ class LongLists:
         """
         self.tolls.survey(limit)
         self.bound, self.used = self.tolls.bound, 0
-        margin: cython.longlong = MARGIN + self.bound // PART
+        margin: int64_t = MARGIN + self.bound // PART
         if self.bound < IMPOSSIBLE:
             budget = self.best.cost if self.best.found else NO_LIMIT
             self.walk.search(limit, budget, 0.0, min(GUIDED, max_nodes // 8), BY_GUIDE)
@@ -83,7 +84,7 @@ class LongLists:
         while self.bound < IMPOSSIBLE and self.used < max_nodes:
             if self.best.found and self.bound > self.best.cost:
                 break
-            top: cython.longlong = min(self.bound + margin, IMPOSSIBLE - 1)
+            top: int64_t = min(self.bound + margin, IMPOSSIBLE - 1)
             if self.best.found:
                 top = min(top, self.best.cost)
             self.table(top, max_cells)
@@ -94,7 +95,7 @@ class LongLists:
         self.bound = min(self.bound, IMPOSSIBLE)
 
     def go_on(self, limit, walked, max_nodes, max_cells):
-        """Let `best` be the cheapest template within `limit`, if there is one, after a walk of at most `walked` nodes."""
+        """Let `best` be the cheapest template within `limit`, if there is one, after a walk of up to `walked` nodes."""
         if self.tolls is None and self.walk.found.nodes > walked:
             walked = max_nodes
             self.walk.search(limit, NO_LIMIT, 0.0, max_nodes, ALONE)
@@ -132,7 +133,7 @@ class LongLists:
         """
         plain, most, tolerance = effort.plain_nodes, effort.max_nodes, aim.tolerance
         self.go_on(tolerance, plain, most - most // 4, effort.max_cells)
-        left: cython.longlong = max(most - self.used, plain)
+        left: int64_t = max(most - self.used, plain)
         self.gap_bound = 0.0
         if self.best.found:
             if aim.fairest:

@@ -6,6 +6,7 @@ Rounding moves a sum of m positions by at most m / 2 cells, which every question
 
 import cython
 import numpy as np
+from cython.cimports.libc.stdint import int64_t, uint64_t
 
 MAX_WORDS = 500_000
 """Memory for sums of exposure, in words of 64 bits."""
@@ -29,11 +30,11 @@ class Reach:
         self.bits[k, 0, 0] = 1
         self.bits[k, k + 1, 0] = 1
         for p in range(k - 1, -1, -1):
-            shift = cython.cast(cython.longlong, P[p] / self.width + 0.5)
+            shift = cython.cast(int64_t, P[p] / self.width + 0.5)
             whole, part = shift // 64, shift % 64
             for j in range(k - p + 1):
                 for word in range(self.bits.shape[2]):
-                    sums: cython.ulonglong = self.bits[p + 1, j, word]
+                    sums: uint64_t = self.bits[p + 1, j, word]
                     source = word - whole
                     if j > 0 and source >= 0:
                         sums |= self.bits[p + 1, j - 1, source] << part
@@ -44,14 +45,14 @@ class Reach:
 
     def any_sum(self, p, j, first, last):
         """Whether a sum of `bits[p, j]` lies on the grid between `first` and `last`."""
-        low: cython.longlong = max(first, 0)
-        high: cython.longlong = min(last, 64 * self.bits.shape[2] - 1)
+        low: int64_t = max(first, 0)
+        high: int64_t = min(last, 64 * self.bits.shape[2] - 1)
         if low > high:
             return False
-        every: cython.ulonglong = 0xFFFFFFFFFFFFFFFF
+        every: uint64_t = 0xFFFFFFFFFFFFFFFF
         start, end = low // 64, high // 64
         for word in range(start, end + 1):
-            mask: cython.ulonglong = every
+            mask: uint64_t = every
             if word == start:
                 mask &= every << (low % 64)
             if word == end:
@@ -62,10 +63,10 @@ class Reach:
 
     def can_collect(self, p, fewest, most, at_least, at_most):
         """Whether between `fewest` and `most` of the positions p..k-1 can sum to something in [at_least, at_most]."""
-        k: cython.longlong = self.bits.shape[0] - 1
+        k: int64_t = self.bits.shape[0] - 1
         error, limit = 0.5 * (k - p) * self.width, 64.0 * self.bits.shape[2]
-        first = cython.cast(cython.longlong, min(max((at_least - error) / self.width, -1.0), limit))
-        last = cython.cast(cython.longlong, min(max((at_most + error) / self.width + 1.0, -1.0), limit))
+        first = cython.cast(int64_t, min(max((at_least - error) / self.width, -1.0), limit))
+        last = cython.cast(int64_t, min(max((at_most + error) / self.width + 1.0, -1.0), limit))
         if fewest == 0 and most == k - p:
             return self.any_sum(p, k + 1, first, last)
         for j in range(fewest, most + 1):

@@ -1,8 +1,11 @@
+from libc.stdint cimport int64_t
+
+
 cdef class Draw:
-    cdef const long long[:] order
-    cdef const long long[:] groups
+    cdef const int64_t[:] order
+    cdef const int64_t[:] groups
     cdef const unsigned char[:, :] certain
-    cdef const long long[:] row
+    cdef const int64_t[:] row
 
 
 cdef class Aim:
@@ -11,46 +14,46 @@ cdef class Aim:
     cdef double tolerance
     cdef bint displayed_only
     cdef bint fairest
-    cdef const long long[:, :] keys
+    cdef const int64_t[:, :] keys
 
 
 cdef class Effort:
-    cdef readonly long long plain_nodes
-    cdef readonly long long max_nodes
-    cdef readonly long long max_cells
+    cdef readonly int64_t plain_nodes
+    cdef readonly int64_t max_nodes
+    cdef readonly int64_t max_cells
     cdef readonly double resolution
 
 
 cdef class Found:
     cdef readonly bint found
-    cdef readonly long long cost
+    cdef readonly int64_t cost
     cdef readonly double gap
-    cdef readonly long long nodes
-    cdef readonly long long[::1] template
+    cdef readonly int64_t nodes
+    cdef readonly int64_t[::1] template
 
     cdef void forget(self) noexcept nogil
     cdef void take(self, Found other) noexcept nogil
 
 
 cdef class Round:
-    cdef readonly long long k
-    cdef readonly long long n_groups
+    cdef readonly int64_t k
+    cdef readonly int64_t n_groups
     cdef readonly double[::1] P
     cdef readonly double total
     cdef readonly double[::1] spent
     cdef readonly double[::1] w
-    cdef readonly long long[::1] size
-    cdef readonly long long[:, ::1] queue
-    cdef readonly long long[:, ::1] place
-    cdef readonly long long[:, :, :, ::1] cost
-    cdef long long[::1] in_queue
-    cdef long long[::1] gone
+    cdef readonly int64_t[::1] size
+    cdef readonly int64_t[:, ::1] queue
+    cdef readonly int64_t[:, ::1] place
+    cdef readonly int64_t[:, :, :, ::1] cost
+    cdef int64_t[::1] in_queue
+    cdef int64_t[::1] gone
 
     cpdef void begin(self, Draw draw, Aim aim)
     cdef void fill_queues(self, Draw draw) noexcept nogil
     cdef void count_reversals(self, Draw draw, bint displayed_only) noexcept nogil
     cdef void add_up(self, bint displayed_only) noexcept nogil
-    cpdef long long price(self, const long long[:] template) noexcept nogil
+    cpdef int64_t price(self, const int64_t[:] template) noexcept nogil
 
 
 cdef class Corridors:
@@ -63,4 +66,4 @@ cdef class Corridors:
     cpdef void narrow(self, double limit) noexcept nogil
 
 
-cpdef bint is_permutation(const long long[:] order)
+cpdef bint is_permutation(const int64_t[:] order)

@@ -8,6 +8,7 @@ shown so far, so costs come from a table.
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.search.gaps import slack
+from cython.cimports.libc.stdint import int64_t
 
 
 @cython.final
@@ -52,7 +53,7 @@ class Effort:
 class Found:
     """A search's best template (k,), what it costs and the gap it leaves, whether there is one, and the effort."""
 
-    def __init__(self, k: cython.longlong):
+    def __init__(self, k: int64_t):
         self.template = np.zeros(k, dtype=np.int64)
         self.forget()
 
@@ -78,7 +79,7 @@ class Round:
     popped.
     """
 
-    def __init__(self, P, n_groups: cython.longlong):
+    def __init__(self, P, n_groups: int64_t):
         self.P = np.array(P, dtype=np.float64)
         self.k, self.n_groups = len(P), n_groups
         self.total = 0.0
@@ -147,7 +148,7 @@ class Round:
 
     def price(self, template):
         """What a whole template costs."""
-        price: cython.longlong = 0
+        price: int64_t = 0
         self.gone[:] = 0
         for p in range(template.shape[0]):
             g = template[p]

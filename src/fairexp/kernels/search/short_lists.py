@@ -1,10 +1,11 @@
-"""The best template of a short list: by covers, the cheapest within the tolerance, or the cheapest of the least unfair."""
+"""The best template of a short list, by covers: the cheapest within the tolerance, or of the least unfair."""
 
 import cython
 from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
 from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT
 from cython.cimports.libc.math import INFINITY, ceil
+from cython.cimports.libc.stdint import int64_t
 
 LOOKS = 3.0
 """Looks at subsets that count as one step of a walk, which takes about the time of three."""
@@ -23,15 +24,15 @@ class ShortLists:
         self.best, self.fair, self.room = Found(self.round.k), Found(self.round.k), Corridors(round)
 
     def seek(self, limit, known, rule, resolution, max_nodes):
-        """Let `best` be the best cover, no dearer than what is `known`, or else that; whether the search was finished."""
-        max_looks = cython.cast(cython.longlong, LOOKS * max_nodes)
+        """Let `best` be the best cover, no dearer than what is `known`, or else that; whether the search came to an end."""
+        max_looks = cython.cast(int64_t, LOOKS * max_nodes)
         self.cover.search(limit, known.cost if known.found else NO_LIMIT, rule, resolution, max_looks)
         finished: cython.bint = self.cover.found.nodes <= max_looks
         if self.cover.found.found or not known.found:
             self.best.take(self.cover.found)
         else:
             self.best.take(known)
-        self.best.nodes = cython.cast(cython.longlong, ceil(self.cover.found.nodes / LOOKS))
+        self.best.nodes = cython.cast(int64_t, ceil(self.cover.found.nodes / LOOKS))
         return finished
 
     def top_limit(self):
@@ -52,7 +53,7 @@ class ShortLists:
     def least_gap(self, above, resolution, max_nodes):
         """Let `fair` have the least gap of all templates, which is known to lie above `above`."""
         self.gap_bound = max(above, self.top_limit())
-        used: cython.longlong = 0
+        used: int64_t = 0
         growth: cython.double = GROWTH
         limit: cython.double = max(self.gap_bound, resolution)
         self.fair.forget()
@@ -75,7 +76,7 @@ class ShortLists:
         """Find the best template, given what a short walk has found within the tolerance, if anything."""
         rule = FAIREST_OF_THOSE if aim.fairest else CHEAPEST
         finished: cython.bint = self.seek(aim.tolerance, self.walk.found, rule, 0.0, effort.max_nodes)
-        left: cython.longlong = max(effort.max_nodes - self.best.nodes, effort.plain_nodes)
+        left: int64_t = max(effort.max_nodes - self.best.nodes, effort.plain_nodes)
         if not self.best.found:
             self.least_gap(aim.tolerance if finished else 0.0, effort.resolution, left)
             left = max(left - self.fair.nodes, effort.plain_nodes)

@@ -5,6 +5,7 @@ So all that fit what a group may gain stand side by side. Sets are bit masks: po
 
 import cython
 import numpy as np
+from cython.cimports.libc.stdint import int64_t
 
 
 @cython.final
@@ -12,8 +13,8 @@ import numpy as np
 class Subsets:
     """By mask (2**k,): the sum of exposure `worth` and the number of positions.
 
-    A set's own subsets, the empty one and itself included, are `masks[start[mask] : start[mask + 1]]` of 3**k in all, in
-    the order of their `sums`.
+    A set's own subsets, the empty one and itself included, are `masks[start[mask] : start[mask + 1]]` of 3**k in all,
+    in the order of their `sums`.
     """
 
     def __init__(self, P):
@@ -25,7 +26,7 @@ class Subsets:
 
     def add_up(self, P):
         """Enter all sets."""
-        p: cython.longlong = 0
+        p: int64_t = 0
         self.start[1] = 1
         for mask in range(1, self.worth.shape[0]):
             rest = mask & (mask - 1)
@@ -41,8 +42,8 @@ class Subsets:
         """List the subsets of `mask` with and without its topmost position: two lists in order become one."""
         rest = mask & (mask - 1)
         first, more = mask ^ rest, self.worth[mask ^ rest]
-        without: cython.longlong = self.start[rest]
-        with_it: cython.longlong = self.start[rest]
+        without: int64_t = self.start[rest]
+        with_it: int64_t = self.start[rest]
         end = self.start[rest + 1]
         for at in range(self.start[mask], self.start[mask + 1]):
             if without < end and (with_it >= end or self.sums[without] <= self.sums[with_it] + more):

@@ -10,7 +10,8 @@ import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
-from cython.cimports.libc.math import ceil, floor, sqrt
+from cython.cimports.libc.math import INFINITY, ceil, floor, sqrt
+from cython.cimports.libc.stdint import int64_t
 
 DEAREST = 2**14
 """A cost that nothing reaches in cells, which are small; where costs come near, they are tabled by leading bits."""
@@ -81,8 +82,9 @@ class Tables:
 
     def fitting(self, max_cells):
         """How many cells for the exposure of all positions are fine enough, and not too many."""
-        finer, narrowest = float(max_cells) / max(self.n_cells, 1), self.tolls.corridors.upper[0] - self.tolls.corridors.lower[0]
-        for g in range(1, self.round.n_groups):
+        finer = float(max_cells) / max(self.n_cells, 1)
+        narrowest: cython.double = INFINITY
+        for g in range(self.round.n_groups):
             narrowest = min(narrowest, self.tolls.corridors.upper[g] - self.tolls.corridors.lower[g])
         fine_enough = ACROSS * self.round.total / max(narrowest, 1e-300)
         most = ROUGH * (finer if self.round.n_groups == 2 else sqrt(finer))
@@ -92,7 +94,7 @@ class Tables:
         """Let the grid have so many cells for the exposure of all positions."""
         self.width = max(self.round.total, 1e-300) / n_cells
         for p in range(self.round.k - 1, -1, -1):
-            units = cython.cast(cython.longlong, self.round.P[p] / self.width + 0.5)
+            units = cython.cast(int64_t, self.round.P[p] / self.width + 0.5)
             moved = units * self.width - self.round.P[p]
             self.least[p], self.most[p] = self.least[p + 1] + min(moved, 0.0), self.most[p + 1] + max(moved, 0.0)
             self.left[p] = self.left[p + 1] + units
@@ -103,7 +105,7 @@ class Tables:
             self.alive[s] = self.tolls.through[s] <= top
         for g in range(self.round.n_groups):
             self.place_group(g)
-        end: cython.longlong = 0
+        end: int64_t = 0
         for t in range(self.n_tables):
             for s in range(self.lattice.n_states):
                 self.start[t, s] = end
@@ -115,7 +117,8 @@ class Tables:
         """Which cells group g needs in each state that is alive; where it needs none, the state no longer is."""
         t, side = g // 2, 1 - g % 2
         kept: cython.bint = t < self.n_tables and self.pair[t, g % 2] == g
-        lower, upper = self.tolls.corridors.lower[g] - self.round.spent[g], self.tolls.corridors.upper[g] - self.round.spent[g]
+        lower = self.tolls.corridors.lower[g] - self.round.spent[g]
+        upper = self.tolls.corridors.upper[g] - self.round.spent[g]
         for s in range(self.lattice.n_states):
             if not self.alive[s]:
                 continue
@@ -123,8 +126,8 @@ class Tables:
             at_least = (lower - self.most_before[p, gone] + self.least[p]) / self.width
             at_most = (upper - self.least_before[p, gone] + self.most[p]) / self.width
             # One cell more on both sides: rounding in these very sums must not matter.
-            begin = cython.cast(cython.longlong, max(at_least - 1.0, 0.0))
-            end = cython.cast(cython.longlong, min(max(at_most + 1.0, -1.0), self.left[p])) + 1
+            begin = cython.cast(int64_t, max(at_least - 1.0, 0.0))
+            end = cython.cast(int64_t, min(max(at_most + 1.0, -1.0), self.left[p])) + 1
             self.alive[s] = end > begin
             if kept:
                 self.first[t, s, side], self.shape[t, s, side] = begin, end - begin
@@ -140,7 +143,7 @@ class Tables:
             for g in range(0 if last else self.round.n_groups):
                 c = self.lattice.child[s, g]
                 if self.tolls.prices[s, g] <= top and self.alive[c]:
-                    price = cython.cast(cython.longlong, self.tolls.prices[s, g]) >> self.shift
+                    price = cython.cast(int64_t, self.tolls.prices[s, g]) >> self.shift
                     for t in range(self.n_tables):
                         self.follow(t, s, c, g, price)
 
@@ -184,16 +187,16 @@ class Tables:
         first = max((least - E[0]) / width - MARGIN, low)
         last = min((most - E[0]) / width + MARGIN, high)
         return (
-            cython.cast(cython.longlong, ceil(min(first, high + 1.0))),
-            cython.cast(cython.longlong, floor(max(last, low - 1.0))),
+            cython.cast(int64_t, ceil(min(first, high + 1.0))),
+            cython.cast(int64_t, floor(max(last, low - 1.0))),
         )
 
     def homeward(self, p, low, high):
         """The cells of what a group may collect from positions p and below, between `low` and `high`."""
         less, more, left = self.least[p] / self.width - MARGIN, self.most[p] / self.width + MARGIN, float(self.left[p])
         return (
-            cython.cast(cython.longlong, ceil(min(max(low / self.width + less, 0.0), left + 1.0))),
-            cython.cast(cython.longlong, floor(min(max(high / self.width + more, -1.0), left))),
+            cython.cast(int64_t, ceil(min(max(low / self.width + less, 0.0), left + 1.0))),
+            cython.cast(int64_t, floor(min(max(high / self.width + more, -1.0), left))),
         )
 
     def least_ahead(self, t, s, p, within, enough):
@@ -208,12 +211,12 @@ class Tables:
         g, h, top, column = self.pair[t, 0], self.pair[t, 1], self.first[t, s, 0], self.first[t, s, 1]
         low, high = self.homeward(p, lower[g] - E[g], upper[g] - E[g])
         low, high = max(low, column), min(high, column + columns - 1)
-        first: cython.longlong = 0
-        last: cython.longlong = 0
+        first: int64_t = 0
+        last: int64_t = 0
         if h >= 0:
             first, last = self.homeward(p, lower[h] - E[h], upper[h] - E[h])
             first, last = max(first, top), min(last, top + self.shape[t, s, 0] - 1)
-        least: cython.longlong = DEAREST
+        least: int64_t = DEAREST
         enough >>= self.shift
         for r in range(first, last + 1):
             q_low, q_high = low, high

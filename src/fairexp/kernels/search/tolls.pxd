@@ -1,10 +1,11 @@
+from libc.stdint cimport int64_t
 from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.rounds cimport Corridors, Round
 
-cdef long long IMPOSSIBLE
-cdef long long PASSES
-cdef long long FEWEST
-cdef long long STATES
+cdef int64_t IMPOSSIBLE
+cdef int64_t PASSES
+cdef int64_t FEWEST
+cdef int64_t STATES
 cdef double NOWHERE
 cdef double ROUNDING
 cdef double FACTOR
@@ -16,7 +17,7 @@ cdef class Tolls:
     cdef Lattice lattice
     cdef readonly Corridors corridors
     cdef readonly double[:, ::1] prices
-    cdef readonly long long bound
+    cdef readonly int64_t bound
     cdef readonly double[::1] through
     cdef readonly double[:, ::1] guide
     cdef double[::1] least
@@ -35,5 +36,5 @@ cdef class Tolls:
     cdef double most_paid(self, double[::1] rate) noexcept nogil
     cdef double bound_at(self, double[::1] rate) noexcept nogil
     cdef bint turn_uphill(self) noexcept nogil
-    cdef long long climb(self, double* t, long long passes) noexcept nogil
-    cdef double raise_tolls(self, long long max_passes) noexcept nogil
+    cdef int64_t climb(self, double* t, int64_t passes) noexcept nogil
+    cdef double raise_tolls(self, int64_t max_passes) noexcept nogil

@@ -10,6 +10,7 @@ import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.search.rounds import Corridors
 from cython.cimports.libc.math import INFINITY, ceil, fabs, sqrt
+from cython.cimports.libc.stdint import int64_t
 
 IMPOSSIBLE = 2**30
 """A cost that nothing reaches."""
@@ -66,7 +67,7 @@ class Tolls:
         for g in range(n_groups):
             highest = max(highest, fabs(self.rate[g]))
         slack = ROUNDING * (1.0 + highest * total + fabs(bound)) + 1e-6
-        self.bound = cython.cast(cython.longlong, max(ceil(bound - slack), 0.0))
+        self.bound = cython.cast(int64_t, max(ceil(bound - slack), 0.0))
         self.price_before()
         for s in range(self.lattice.n_states):
             self.through[s] += self.ahead[s] - paid - slack
@@ -91,7 +92,7 @@ class Tolls:
                 gone = self.lattice.states[s, g]
                 self.prices[s, g] = NOWHERE
                 if self.lattice.child[s, g] >= 0 and gone < self.round.size[g]:
-                    price: cython.longlong = 0
+                    price: int64_t = 0
                     for h in range(self.round.n_groups):
                         price += self.round.cost[g, gone, h, self.lattice.states[s, h]]
                     self.prices[s, g] = price
@@ -117,9 +118,7 @@ class Tolls:
             exposure = self.round.P[self.lattice.depth[s]]
             for g in range(self.round.n_groups):
                 c = self.lattice.child[s, g]
-                self.through[c] = min(
-                    self.through[c], self.through[s] + self.prices[s, g] + self.rate[g] * exposure
-                )
+                self.through[c] = min(self.through[c], self.through[s] + self.prices[s, g] + self.rate[g] * exposure)
 
     def most_paid(self, rate):
         """The most that fair templates may pay in tolls; `slope` becomes the gains (G,) that pay it."""
@@ -130,7 +129,7 @@ class Tolls:
         # What is left goes to the groups with the highest rates first.
         for place in range(self.round.n_groups):
             for g in range(self.round.n_groups):
-                above: cython.longlong = 0
+                above: int64_t = 0
                 for h in range(self.round.n_groups):
                     above += rate[h] > rate[g] or (rate[h] == rate[g] and h < g)
                 if above == place:
@@ -147,7 +146,7 @@ class Tolls:
         paid = self.most_paid(rate)
         for g in range(self.round.n_groups):
             self.slope[g] = -self.slope[g]
-        s: cython.longlong = 0
+        s: int64_t = 0
         while self.lattice.child[s, 0] >= 0:
             cheapest, least, exposure = 0, INFINITY, self.round.P[self.lattice.depth[s]]
             for g in range(self.round.n_groups):
@@ -214,7 +213,7 @@ class Tolls:
         bound: cython.double = self.bound_at(self.rate)
         step: cython.double = 1.0
         t: cython.double
-        passes: cython.longlong = 1
+        passes: int64_t = 1
         while passes < max_passes and self.turn_uphill():
             t = step
             passes += self.climb(cython.address(t), max_passes - passes) + 1

@@ -1,13 +1,14 @@
+from libc.stdint cimport int64_t
 from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.reach cimport Reach
 from fairexp.kernels.search.rounds cimport Corridors, Found, Round
 from fairexp.kernels.search.tables cimport Tables
 from fairexp.kernels.search.tolls cimport Tolls
 
-cdef long long NO_LIMIT
-cdef long long ALONE
-cdef long long BY_GUIDE
-cdef long long BY_TABLES
+cdef int64_t NO_LIMIT
+cdef int64_t ALONE
+cdef int64_t BY_GUIDE
+cdef int64_t BY_TABLES
 
 
 cdef class Walk:
@@ -21,21 +22,21 @@ cdef class Walk:
     cdef bint for_gap
     cdef Corridors goal
     cdef double[:, ::1] gain
-    cdef long long[::1] gone
-    cdef long long[:, ::1] choices
-    cdef long long[::1] total
-    cdef long long[::1] state
-    cdef long long[::1] n_choices
-    cdef long long[::1] tried
-    cdef long long[::1] path
+    cdef int64_t[::1] gone
+    cdef int64_t[:, ::1] choices
+    cdef int64_t[::1] total
+    cdef int64_t[::1] state
+    cdef int64_t[::1] n_choices
+    cdef int64_t[::1] tried
+    cdef int64_t[::1] path
 
-    cdef double key(self, long long p, long long g) noexcept nogil
-    cdef void stop_at(self, long long p, long long price) noexcept nogil
-    cdef long long price(self, long long p, long long g) noexcept nogil
-    cdef void add_gain(self, long long p, long long g) noexcept nogil
-    cdef bint can_end_inside(self, long long p) noexcept nogil
-    cdef bint can_end_cheaply(self, long long p, long long allowance) noexcept nogil
-    cdef bint enter(self, long long price, double resolution) noexcept nogil
+    cdef double key(self, int64_t p, int64_t g) noexcept nogil
+    cdef void stop_at(self, int64_t p, int64_t price) noexcept nogil
+    cdef int64_t price(self, int64_t p, int64_t g) noexcept nogil
+    cdef void add_gain(self, int64_t p, int64_t g) noexcept nogil
+    cdef bint can_end_inside(self, int64_t p) noexcept nogil
+    cdef bint can_end_cheaply(self, int64_t p, int64_t allowance) noexcept nogil
+    cdef bint enter(self, int64_t price, double resolution) noexcept nogil
     cdef void search(
-        self, double limit, long long budget, double resolution, long long max_nodes, long long help
+        self, double limit, int64_t budget, double resolution, int64_t max_nodes, int64_t help
     ) noexcept nogil

@@ -1,13 +1,14 @@
 """A depth-first walk over templates, position by position, with two bounds.
 
 - A walk is given up once nothing that a group can still collect ends in its corridor (see `reach`).
-- Completing a walk inside the corridors must cost at least what `tables`, if there are any, hold for the state it is in.
+- Completing a walk inside the corridors must cost at least what `tables`, where there are any, hold for its state.
 """
 
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.search.gaps import largest_gap, slack
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
+from cython.cimports.libc.stdint import int64_t
 
 NO_LIMIT = 2**60
 """A budget that nothing exceeds."""
@@ -44,7 +45,7 @@ class Walk:
 
     def stop_at(self, p, price):
         """Come to position p at this price: which groups can be popped there, and in which order."""
-        count: cython.longlong = 0
+        count: int64_t = 0
         for g in range(self.round.n_groups):
             if self.gone[g] < self.round.size[g]:
                 at, key = count, self.key(p, g)
@@ -57,7 +58,7 @@ class Walk:
 
     def price(self, p, g):
         """What the way to position p and popping group g there costs."""
-        price: cython.longlong = self.total[p]
+        price: int64_t = self.total[p]
         gone = self.gone[g]
         for h in range(self.round.n_groups):
             price += self.round.cost[g, gone, h, self.gone[h]]
@@ -74,7 +75,7 @@ class Walk:
     def can_end_inside(self, p):
         """Whether every group can still end inside its corridor when positions p and below are left."""
         n_groups, rest = self.round.n_groups, self.round.k - p
-        waiting: cython.longlong = 0
+        waiting: int64_t = 0
         for g in range(n_groups):
             waiting += min(self.round.size[g] - self.gone[g], rest)
         # With two groups, one inside its corridor means both are.
@@ -111,13 +112,13 @@ class Walk:
         With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
         template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
         positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
-        It goes `ALONE`, or `BY_GUIDE`, where tolls tell by state what to try first instead, or `BY_TABLES`, whose bounds
-        it minds. More than `max_nodes` nodes end it with the best so far.
+        It goes `ALONE`, or `BY_GUIDE`, where tolls tell by state what to try first instead, or `BY_TABLES`, whose
+        bounds it minds. More than `max_nodes` nodes end it with the best so far.
         """
         k = self.round.k
-        least: cython.longlong = budget + 1
-        nodes: cython.longlong = 0
-        p: cython.longlong = 0
+        least: int64_t = budget + 1
+        nodes: int64_t = 0
+        p: int64_t = 0
         self.guided, self.for_gap = help == BY_GUIDE, resolution > 0.0
         self.goal.narrow(limit)
         self.gone[:] = 0
