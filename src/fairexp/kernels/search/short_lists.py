@@ -24,7 +24,7 @@ class ShortLists:
         self.best, self.fair, self.room = Found(self.round.k), Found(self.round.k), Corridors(round)
 
     def seek(self, limit, known, rule, resolution, max_nodes):
-        """Let `best` be the best cover, no dearer than what is `known`, or else that; whether the search came to an end."""
+        """Let `best` be the best cover, no dearer than what is `known`, or else that; whether it looked at all."""
         max_looks = cython.cast(int64_t, LOOKS * max_nodes)
         self.cover.search(limit, known.cost if known.found else NO_LIMIT, rule, resolution, max_looks)
         finished: cython.bint = self.cover.found.nodes <= max_looks
