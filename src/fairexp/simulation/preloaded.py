@@ -15,9 +15,8 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from fairexp.data import Dataset
-from fairexp.fairness.templates import prepare_search
 from fairexp.metrics import misordered_pairs
-from fairexp.registry import FAIR, ranker_names
+from fairexp.registry import ranker_names
 from fairexp.simulation.processes import REHEARSED
 from fairexp.simulation.run import Result
 from fairexp.simulation.settings import DataSettings, Settings, run
@@ -34,8 +33,6 @@ def rehearse(ranker: str) -> Result:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)  # as shared data is: numba compiles for either kind of array
     data = Dataset(features, *columns)
-    if ranker.startswith(FAIR):
-        prepare_search(np.array([1.0, 0.5]), n_groups=2)  # a few rounds need not meet a hard one
     settings = Settings(ranker=ranker, data=DataSettings(), rounds=20, n_points=2, user="perfect")
     return run(settings, data=(data, data, None))
 
