@@ -17,7 +17,7 @@ test: lint browser
 
 # The kernels once more, with every index checked and memory watched, on 2,000 made-up cases for each test of test_fuzz.
 BOUNDS := $(VENV)-bounds
-CHECKED := -Csetup-args=-Dbounds=true -Csetup-args=-Db_sanitize=address -Csetup-args=-Db_lundef=false
+CHECKED := -Csetup-args=-Dbounds=true -Csetup-args=-Doptimization=1 -Csetup-args=-Db_sanitize=address -Csetup-args=-Db_lundef=false
 test-bounds:
 	@command -v gcc >/dev/null || (echo "make test-bounds needs gcc: its libasan watches memory."; exit 1)
 	$(PYTHON) -m venv $(BOUNDS)

@@ -105,8 +105,8 @@ def weights_of(ranker: Ranker) -> Floats | None:
     return weights if isinstance(weights, np.ndarray) else None
 
 
-def warm_up(spec: PolicySpec) -> None:
-    """Rank and learn with a throw-away ranker, so that compiled code is loaded before the first request."""
+def try_out(spec: PolicySpec) -> None:
+    """Rank and learn with a throw-away ranker: what cannot work is refused before it serves."""
     ranker, _ = build_ranker(spec, resolve_parameters(spec))
     rng = np.random.default_rng(0)
     for n in (max(2 * spec.length, 4), 2, 1):
