@@ -30,6 +30,10 @@ test-bounds:
 		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 FAIREXP_FUZZ_CASES=2000 \
 		$(BOUNDS)/bin/python -m pytest tests/kernels || exit 1; done
 
+# The sdist, and a wheel for each Python of this machine, tried in an environment of its own.
+wheel:
+	$(PYTHON) build_backend/try_wheels.py
+
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
