@@ -38,6 +38,7 @@ cdef class Tables:
     cdef void place_blocks(self, int64_t top) noexcept nogil
     cdef void place_group(self, int64_t g) noexcept nogil
     cdef void fill(self, int64_t top) noexcept nogil
+    cdef void clear(self, int64_t begin, int64_t end, short cost) noexcept nogil
     cdef void follow(self, int64_t t, int64_t s, int64_t c, int64_t g, int64_t price) noexcept nogil
     cdef (int64_t, int64_t) third_allows(
         self, int64_t p, int64_t r, Corridors within, int64_t low, int64_t high

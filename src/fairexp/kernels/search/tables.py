@@ -139,13 +139,19 @@ class Tables:
                 continue
             last: cython.bint = self.lattice.child[s, 0] < 0
             for t in range(self.n_tables):
-                self.cells[self.start[t, s] : self.start[t, s + 1]] = 0 if last else DEAREST
+                self.clear(self.start[t, s], self.start[t, s + 1], 0 if last else DEAREST)
             for g in range(0 if last else self.round.n_groups):
                 c = self.lattice.child[s, g]
                 if self.tolls.prices[s, g] <= top and self.alive[c]:
                     price = cython.cast(int64_t, self.tolls.prices[s, g]) >> self.shift
                     for t in range(self.n_tables):
                         self.follow(t, s, c, g, price)
+
+    def clear(self, begin, end, cost):
+        """Let all cells from `begin` to `end` have this cost."""
+        cells = self.cells
+        for i in range(begin, end):
+            cells[i] = cost
 
     def follow(self, t, s, c, g, price):
         """Let block s of table t know what going on to state c, where group g collects the position, costs."""
