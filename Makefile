@@ -3,20 +3,44 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+NO_TOOLS = The tools that build fairexp could not be installed from the package index. If it offers no ziglang, which \
+serves as a C compiler where there is none, install one: apt-get install gcc (Debian), xcode-select --install (macOS).
 
-.PHONY: demo test lint bench torture browser clean
+.PHONY: demo test test-bounds lint bench torture browser wheel clean
 
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
+# What changed is compiled on import: once, before the processes that run tests all want to.
 test: lint browser
+	$(BIN)/python -c "import fairexp"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The kernels once more, with every index checked and memory watched, on 2,000 made-up cases for each test of test_fuzz.
+BOUNDS := $(VENV)-bounds
+CHECKED := -Csetup-args=-Dbounds=true -Csetup-args=-Doptimization=1 -Csetup-args=-Db_sanitize=address -Csetup-args=-Db_lundef=false
+test-bounds:
+	@command -v gcc >/dev/null || (echo "make test-bounds needs gcc: its libasan watches memory."; exit 1)
+	$(PYTHON) -m venv $(BOUNDS)
+	$(BOUNDS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		$$($(PYTHON) build_backend/fairexp_build.py) pytest hypothesis numpy
+	$(BOUNDS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--no-build-isolation --force-reinstall --no-deps $(CHECKED) .
+	$(BOUNDS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt fairexp
+	for level in baseline v3; do FAIREXP_CPU=$$level LD_PRELOAD=$$(gcc -print-file-name=libasan.so) \
+		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 FAIREXP_FUZZ_CASES=2000 \
+		$(BOUNDS)/bin/python -m pytest tests/kernels || exit 1; done
+
+# The sdist, and a wheel for each Python of this machine, tried in an environment of its own.
+wheel:
+	$(PYTHON) build_backend/try_wheels.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	MESONPY_EDITABLE_SKIP="$$(echo $(CURDIR)/build/* | tr ' ' :)" PYTHONPATH=src $(BIN)/lint-imports --no-logo
 
 torture: $(READY)
 	$(BIN)/python -m tests.service.torture --kills 100 --store torture.db
@@ -30,10 +54,12 @@ browser:
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-$(READY): pyproject.toml constraints.txt
+# Kernels are compiled here, and again on import when their sources change: hence no isolated build.
+$(READY): pyproject.toml constraints.txt meson.build build_backend/fairexp_build.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(PIP) $$($(PYTHON) build_backend/fairexp_build.py) || (echo "$(NO_TOOLS)"; exit 1)
+	$(PIP) --no-build-isolation --editable ".[dev]"
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BOUNDS) build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.harness import Outcome
 
-PACKAGES = ("fairexp", "numpy", "scipy", "numba", "scikit-learn", "pyarrow")
+PACKAGES = ("fairexp", "numpy", "scipy", "scikit-learn", "pyarrow")
 STYLES = {"pass": "green", "noise": "yellow", "miss": "bold red"}
 
 

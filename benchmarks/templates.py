@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 
@@ -99,15 +99,9 @@ def times(calls: Sequence[Action], *, repeats: int = 5) -> tuple[Floats, Floats,
 
 
 def kernel_call(case: Case) -> Any:
-    """The call of the compiled search that `best_template` makes first for this case, its arguments ready."""
-    caught: list[tuple[Any, ...]] = []
-    kernel = templates.solve_easy
-
-    def catch(*arguments: Any) -> Any:
-        caught.append(arguments)
-        return kernel(*arguments)
-
-    with patch.object(templates, "solve_easy", catch):
+    """The call of the compiled search that `best_template` makes for this case, its arguments ready."""
+    search, caught = templates._new_search(case.exposure.tobytes(), len(case.shares)), Mock()
+    caught.solve.side_effect = search.solve
+    with patch.object(templates, "_idle", return_value=[caught]):
         case.solve("draw")
-    arguments = caught[0]
-    return lambda: kernel(*arguments)
+    return partial(search.solve, *caught.solve.call_args.args)

@@ -47,7 +47,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys\nfrom fairexp.cli import app\n"
         f"try: app({arguments!r})\nexcept SystemExit: pass\n"
-        "heavy = {'numba', 'scipy', 'pyarrow', 'altair', 'vl_convert', 'numpy', 'yaml'}\n"
+        "heavy = {'scipy', 'pyarrow', 'altair', 'vl_convert', 'numpy', 'yaml'}\n"
         "sys.exit(f'loaded: {heavy & sys.modules.keys()}' if heavy & sys.modules.keys() else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

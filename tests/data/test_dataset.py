@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairexp.data import Dataset
 from fairexp.errors import ArgumentError
-from fairexp.kernels.scaling import scale_queries
+from fairexp.kernels.data.scaling import scale_queries
 from tests.reference.letor import scale_by_query
 
 

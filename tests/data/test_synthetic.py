@@ -9,7 +9,7 @@ from fairexp.data import WORLDS, Dataset, group_table, world
 from fairexp.data.groups import named_rule
 from fairexp.data.synthetic import _tilted
 from fairexp.errors import ArgumentError
-from fairexp.kernels.scaling import scale_queries
+from fairexp.kernels.data.scaling import scale_queries
 
 # The paper's Table 1: size of group A, mean grade of A and of B.
 TABLE = {

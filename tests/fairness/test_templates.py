@@ -137,10 +137,10 @@ def brute_forced(case):
 def search(request, monkeypatch):
     """Every search beyond the first, plain one, which is made to give up at once."""
     monkeypatch.setattr(templates, "PLAIN_NODES", 0)
-    monkeypatch.setattr(templates, "MANY", 3 if request.param == "subsets" else 99)
-    templates._bounds.cache_clear()
+    monkeypatch.setattr(templates, "SHORT", 12 if request.param == "subsets" else 0)
+    templates._idle.cache_clear()
     yield request.param
-    templates._bounds.cache_clear()
+    templates._idle.cache_clear()
 
 
 @pytest.mark.parametrize("ties", ["draw", "fairest"])

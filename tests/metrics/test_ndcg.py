@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.ndcg import COUNTING_LIMIT
+from fairexp.kernels.measures.ndcg import COUNTING_LIMIT
 from fairexp.metrics import dataset_ndcg, discounted, ndcg
 from tests.reference import ndcg as reference
 

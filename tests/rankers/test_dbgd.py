@@ -7,8 +7,8 @@ import pytest
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
-from fairexp.kernels.interleaving import draft_duel
-from fairexp.kernels.linear import scale_to_unit
+from fairexp.kernels.learning.interleaving import draft_duel
+from fairexp.kernels.learning.linear import scale_to_unit
 from fairexp.rankers.dbgd import DBGD, unit_vector
 from fairexp.rankers.interleaving import team_draft
 from fairexp.types import Query

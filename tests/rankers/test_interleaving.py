@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.interleaving import draft_teams, draw_interleaved, expected_sign
+from fairexp.kernels.learning.interleaving import draft_teams, draw_interleaved, expected_sign
 from fairexp.rankers.interleaving import (
     probabilistic,
     probabilistic_preference,

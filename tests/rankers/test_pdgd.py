@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
-from fairexp.kernels.pdgd import document_weights, log_rest
+from fairexp.kernels.learning.pdgd import document_weights, log_rest
 from fairexp.rankers.pdgd import PDGD
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world

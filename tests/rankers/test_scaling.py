@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.kernels.linear import bounded_scores, duel_scores, linear_scores, top_documents
+from fairexp.kernels.learning.linear import bounded_scores, duel_scores, linear_scores, top_documents
 from fairexp.rankers.scaling import MAX_NORM, shortened
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)

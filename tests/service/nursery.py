@@ -1,4 +1,4 @@
-"""A process that has everything imported and compiled, and forks a server whenever it reads a line: quick restarts.
+"""A process that has everything imported, and forks a server whenever it reads a line: quick restarts.
 
 Run as `python -m tests.service.nursery ADDRESS PORT SETTINGS`; SETTINGS is JSON. Prints the server's process id.
 """
@@ -22,7 +22,6 @@ def die_with_parent() -> None:
 def main() -> None:
     import uvicorn
 
-    from fairexp.service.building import warm_up
     from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.settings import Settings
@@ -31,7 +30,6 @@ def main() -> None:
 
     die_with_parent()
     address, port, settings = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
-    warm_up(SPEC)
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -361,7 +361,7 @@ def test_it_answers_however_many_connect(tmp_path: Path) -> None:
             if number % 50 == 0:
                 assert httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=30).status_code == 200
         spec = {"ranker": "pdgd", "features": 3}
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:  # it may have to compile
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
             until(lambda: client.get("/readyz").status_code == 200)
             body = json.dumps(spec).encode() + b" " * 200_000  # the reader is there too
             assert client.put("/v1/policies/shop", content=body).status_code == 200

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.simulation.batch import expected_cost, get_ready, run_many
+from fairexp.simulation.batch import expected_cost, run_many
 from fairexp.simulation.settings import DataSettings, Settings
 from fairexp.simulation.workers import ProcessDiedError, Workers
 
@@ -100,7 +100,17 @@ def test_the_longest_runs_begin_and_results_keep_their_order(monkeypatch: pytest
     assert [result and result.rounds for result in results] == [10, 10, 10, 20]
 
 
-def test_one_process_at_a_time_needs_none_besides_this() -> None:
-    assert get_ready(RUNS, jobs=1) is None and get_ready([SMALL], jobs=2) is None
-    workers = get_ready(RUNS, jobs=8)
-    assert workers is not None and workers.jobs == 3
+def test_one_process_at_a_time_needs_none_besides_this(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    class Counted(Workers):
+        def __init__(self, jobs: int) -> None:
+            made.append(jobs)
+            super().__init__(jobs)
+
+    monkeypatch.setattr("fairexp.simulation.batch.Workers", Counted)
+    run_many(RUNS, jobs=1)
+    run_many([SMALL], jobs=2)
+    assert made == []
+    run_many(RUNS[:2], jobs=8)
+    assert made == [2]

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def workers() -> Workers:
-    return Workers(2, rankers=["random"])
+    return Workers(2)
 
 
 def test_every_task_is_played_once_and_reports_come_before_results(workers: Workers) -> None:
@@ -79,37 +78,14 @@ def test_without_anybody_to_hear_an_interrupt_ends_all_at_once(workers: Workers)
         signal.signal(signal.SIGALRM, timer)
 
 
-@pytest.mark.skipif(processes.start_method() != "forkserver", reason="there is no fork server here")
-def test_workers_start_with_everything_imported_and_one_thread(workers: Workers) -> None:
-    assert dict(workers.play([Task(0)], works.modules_at_start, shared={})) == {0: (True, "1")}
+def test_workers_take_one_thread_each(workers: Workers) -> None:
+    assert dict(workers.play([Task(0)], works.threads_of_blas, shared={})) == {0: "1"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="how glibc returns memory")
 def test_temporary_matrices_do_not_cost_new_pages_every_time(workers: Workers) -> None:
     ((_, n_faults),) = workers.play([Task(0)], works.page_faults, shared={})
     assert n_faults < 1000  # 128 pages for each of 100 matrices else
-
-
-def test_started_anew_workers_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "start_method", lambda: "spawn")
-    started = Workers(1)
-    assert dict(started.play([Task(3)], works.square, shared={})) == {0: 9}
-
-
-@pytest.mark.parametrize(
-    ("platform", "methods", "expected"),
-    [
-        ("linux", ["fork", "spawn", "forkserver"], "forkserver"),
-        ("darwin", ["spawn", "fork", "forkserver"], "spawn"),
-        ("win32", ["spawn"], "spawn"),
-    ],
-)
-def test_the_method_is_one_that_the_system_has(
-    monkeypatch: pytest.MonkeyPatch, platform: str, methods: list[str], expected: str
-) -> None:
-    monkeypatch.setattr(processes.sys, "platform", platform)
-    monkeypatch.setattr(processes.multiprocessing, "get_all_start_methods", lambda: methods)
-    assert processes.start_method() == expected
 
 
 def test_variables_are_set_inside_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +98,10 @@ def test_variables_are_set_inside_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 CODE = """
 import os, signal, sys, time
-from fairexp.simulation.workers import Workers
+from fairexp.simulation.workers import Workers, _Pool
 from tests.simulation import works
 if __name__ == "__main__":
-    workers = Workers(2, rankers=["random"])
+    workers = Workers(2)
     {then}
 """
 
@@ -138,13 +114,15 @@ def started(then: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
-def test_an_interrupt_while_workers_get_ready_shows_no_second_traceback() -> None:
-    process = started("print('made', flush=True); time.sleep(60)")
-    assert process.stdout is not None and process.stdout.readline() == "made\n"
-    time.sleep(0.1)
+def test_an_interrupt_while_workers_start_shows_no_second_traceback() -> None:
+    then = """hand_out = _Pool.hand_out
+    _Pool.hand_out = lambda *order: (hand_out(*order), print("starting", flush=True))
+    list(workers.play([works.Task(0)] * 2, works.until_stopped, shared={}))"""
+    process = started(then)
+    assert process.stdout is not None and process.stdout.readline() == "starting\n"
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)  # returns when the fork server, too, has closed its output
-    assert stderr.count("Traceback") == 1 and "time.sleep(60)" not in stderr.partition("Traceback")[0]
+    _, stderr = process.communicate(timeout=60)  # returns when the workers, too, have closed their output
+    assert stderr.count("Traceback") == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are asked about by a signal")

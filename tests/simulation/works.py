@@ -35,9 +35,9 @@ def square(task: Task, *, data: Any) -> int:
     return task.number**2
 
 
-def modules_at_start(task: Task, *, data: Any) -> tuple[bool, str | None]:
-    """Whether numba was there before this task, and the threads that BLAS was told to take."""
-    return "numba" in sys.modules, os.environ.get("OPENBLAS_NUM_THREADS")
+def threads_of_blas(task: Task, *, data: Any) -> str | None:
+    """The threads that BLAS was told to take."""
+    return os.environ.get("OPENBLAS_NUM_THREADS")
 
 
 def die(task: Task, *, data: Any) -> str:

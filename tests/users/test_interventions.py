@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.clicks import shuffled_tops
+from fairexp.kernels.data.clicks import shuffled_tops
 from fairexp.users import DependentClickModel, PositionBased, randomised_clicks, swapped_clicks
 
 

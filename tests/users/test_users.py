@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError, StateError
-from fairexp.kernels.clicks import extremes
+from fairexp.kernels.data.clicks import extremes
 from fairexp.types import Ranking
 from fairexp.users import Cascade, DependentClickModel, PositionBased, dependent_clicks, preset_grades
 from fairexp.users.dependent import PRESETS

@@ -24,13 +24,9 @@ def carry_out(
     runs: Sequence[Settings], *, folder: Path | None, jobs: int | None, console: Console
 ) -> list[Result | None]:
     """The results of `runs`, None for those that an interrupt kept from starting; notes go to `console`."""
-    from fairexp.kernels import is_compiled
-    from fairexp.simulation.batch import get_ready, run_many
+    from fairexp.simulation.batch import run_many
 
-    if not is_compiled():
-        console.print("Compiling, the first time only: one to two minutes ...", style="dim")
     with _told_already():
-        get_ready(runs, jobs=jobs)
         for note in try_out(runs):
             console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
         with watcher(runs, console) as watch:
@@ -40,7 +36,7 @@ def carry_out(
 def try_out(runs: Sequence[Settings]) -> list[str]:
     """Play one round of every kind of run, keeping nothing; the warnings that came up.
 
-    What cannot work is refused here, before any folder or process is made, and compiled kernels are ready after.
+    What cannot work is refused here, before any folder or process is made.
     """
     from fairexp.simulation.settings import run
 

@@ -54,14 +54,14 @@ def estimate(values: Sequence[float]) -> Estimate:
     >>> estimate([1.0, 2.0, 3.0])
     Estimate(mean=2.0, half_width=2.484137711...)
     """
-    from scipy.special import stdtrit
+    from fairexp.experiments.student import quantile
 
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
         return Estimate(mean, None)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return Estimate(mean, float(stdtrit(n - 1, 0.975)) * math.sqrt(variance / n))
+    return Estimate(mean, quantile(n - 1, 0.975) * math.sqrt(variance / n))
 
 
 def summarise(runs: Sequence[Settings], results: Sequence[Result | None]) -> list[Summary]:

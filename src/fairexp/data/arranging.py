@@ -11,7 +11,7 @@ from fairexp.arrays import Ints
 from fairexp.data.parsing import BLOCK_VALUES, Parsed, parse_file
 from fairexp.data.store import Store, Values
 from fairexp.errors import DataError
-from fairexp.kernels.scaling import scale_queries
+from fairexp.kernels.data.scaling import scale_queries
 
 
 @dataclass(frozen=True)

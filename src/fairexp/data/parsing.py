@@ -13,7 +13,7 @@ from fairexp.data.blocks import line_blocks
 from fairexp.data.numbers import nearest_float32
 from fairexp.data.store import Store, Values
 from fairexp.errors import DataError
-from fairexp.kernels import letor as kernel
+from fairexp.kernels.data import letor as kernel
 
 MAX_FEATURES = 100_000
 """A dense matrix wider than this is almost surely a mistake in the file."""

@@ -172,7 +172,7 @@ def _documents(
 
 def _features(truth: _Truth, qualities: NDArray[np.float32], offsets: Ints, rng: np.random.Generator) -> Values:
     """Features (N, d): noisy views of the qualities, skewed or cut off at a floor, scaled within each query."""
-    from fairexp.kernels.scaling import scale_queries
+    from fairexp.kernels.data.scaling import scale_queries
 
     features = rng.standard_normal((len(qualities), truth.loadings.shape[1]), dtype=np.float32)
     features *= truth.noise.astype(np.float32)

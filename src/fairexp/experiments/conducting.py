@@ -179,8 +179,7 @@ def versions() -> dict[str, str]:
     import platform
     from importlib.metadata import version
 
-    packages = {name: version(name) for name in ("numpy", "scipy", "numba")}
-    return {"fairexp": fairexp.__version__, "python": platform.python_version(), **packages}
+    return {"fairexp": fairexp.__version__, "python": platform.python_version(), "numpy": version("numpy")}
 
 
 def _missing(runs: Sequence[Run], records: Records, retry: bool) -> list[Run]:

@@ -11,7 +11,6 @@ from fairexp.simulation.workers import ProcessDiedError, Workers
 
 ATTEMPTS = 2
 """How often a run may take its process with it before it counts as failed."""
-_MODULES = ("fairexp.experiments.performing", "fairexp.experiments.trying")
 
 
 class LocalProcesses:
@@ -22,7 +21,7 @@ class LocalProcesses:
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        self._workers = Workers(jobs, modules=_MODULES)
+        self._workers = Workers(jobs)
         self._data = SharedData()
 
     @property

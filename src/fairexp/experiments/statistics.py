@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fairexp.experiments.student import lower_tail, quantile
+
 LEVEL = 0.95
 Pair = tuple[int, int]
 """Seed and fold: what rankers are compared within."""
@@ -46,9 +48,7 @@ class Effect:
         if self.error == 0.0:
             # Equal values say nothing of a spread; as many heads in a row are what chance must be asked about.
             return 1.0 if self.mean == value else 2.0 ** (1 - self.units)
-        from scipy.special import stdtr
-
-        return 2.0 * float(stdtr(self.units - 1, -abs(self.mean - value) / self.error))
+        return 2.0 * lower_tail(self.units - 1, -abs(self.mean - value) / self.error)
 
 
 def effect(values: Iterable[float], *, level: float = LEVEL) -> Effect:
@@ -58,8 +58,6 @@ def effect(values: Iterable[float], *, level: float = LEVEL) -> Effect:
     >>> one.mean, round(one.low, 3), round(one.high, 3), round(one.p, 4)
     (2.0, -0.484, 4.484, 0.0742)
     """
-    from scipy.special import stdtrit
-
     found = list(values)
     n = len(found)
     if n == 0:
@@ -70,7 +68,7 @@ def effect(values: Iterable[float], *, level: float = LEVEL) -> Effect:
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1) / n)
     if error <= 1e-13 * abs(mean):  # equal but for rounding
         error = 0.0
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    half = quantile(n - 1, (1 + level) / 2) * error
     bare = Effect(mean, mean - half, mean + half, None, n, n, error)
     return Effect(mean, bare.low, bare.high, bare.p_at(0.0), n, n, error)
 

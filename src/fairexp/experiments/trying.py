@@ -23,7 +23,7 @@ from fairexp.simulation.settings import Parts, run
 
 PROBE_ROUNDS = 2000
 _WARM = 3
-"""The first rounds of a probe compile and fill caches; they do not count."""
+"""The first rounds of a probe fill caches; they do not count."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def probe_one(asked: Probe, *, data: Parts | None = None) -> tuple[str, Pace]:
     settings = replace(settings, rounds=min(settings.rounds, PROBE_ROUNDS), n_points=6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceWarning)
-        run(replace(settings, rounds=2, n_points=1), data=data)  # data loaded, kernels compiled, caches warm
+        run(replace(settings, rounds=2, n_points=1), data=data)  # data loaded, caches warm
         watch = _StopWatch(asked.seconds)
         run(settings, data=data, progress=watch)
     return asked.key, watch.pace()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.ridge import OnlineRidge
-from fairexp.kernels.linear import bounded_scores, linear_scores, top_documents
+from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching

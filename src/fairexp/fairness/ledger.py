@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.kernels.gaps import largest_gap
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.rankers.matching import NEW
 from fairexp.validation import as_shares, check_number
 

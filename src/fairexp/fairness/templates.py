@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import inf, log2
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.covers import list_subsets
-from fairexp.kernels.gaps import SLACK
-from fairexp.kernels.lattice import Lattice, build_lattice, n_states
-from fairexp.kernels.queues import is_permutation
-from fairexp.kernels.reach import Bits, build_reach
-from fairexp.kernels.search import Effort
-from fairexp.kernels.templates import Bounds, solve, solve_easy
+from fairexp.kernels.search.gaps import SLACK
+from fairexp.kernels.search.lattice import Lattice, n_states
+from fairexp.kernels.search.reach import Reach
+from fairexp.kernels.search.rounds import Aim, Draw, Effort, is_permutation
+from fairexp.kernels.search.subsets import Subsets
+from fairexp.kernels.search.templates import Search
 from fairexp.validation import as_groups, as_shares, check_choice, check_count
 
 TIES = ("draw", "fairest")
@@ -32,15 +31,11 @@ PLAIN_NODES = 300
 MAX_STATES = 50_000
 """Largest lattice of counts that bounds are computed on; with more the search goes without."""
 
-MAX_REACH_WORDS = 500_000
-"""Memory for sums of exposure, in 64-bit words."""
-
 MAX_CELLS = {2: 1_400_000, 3: 1_000_000}
 """Most cells in the tables of costs ahead, for two groups and for more; a grid that takes more is made coarser."""
 
-SHORT, LAST, MANY = 12, 10, 3
-"""Lists of at most this many positions for at least so many groups (no fewer than three) are put together from subsets
-of positions, which takes memory for 3**SHORT of them; so are the last positions of longer lists, for a first guess."""
+SHORT = 12
+"""Lists of at most this many positions are put together from subsets of positions, which takes memory for 3**SHORT."""
 
 EXHAUSTIVE_BITS = 16.0
 RESOLUTION = 0.05
@@ -152,41 +147,21 @@ def find_template(
 ) -> BestTemplate:
     """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
     length, n_groups = len(exposure), len(shares)
-    curve = exposure.tobytes()
-    # Kernels are compiled for arrays that may be written and again for those that may not, such as shared data.
-    groups = groups.view()
-    groups.flags.writeable = False
-    reach, width = _reach(curve)
-    first_nodes = PLAIN_NODES
-    if not fairest:
-        finished, found, shown, template, regret, after = solve_easy(
-            order, groups, *relation, exposure, spent, shares, tolerance, displayed_only, reach, width, PLAIN_NODES
-        )
-        if finished and found:
-            unfairness = signed_gaps(after, shares)
-            return BestTemplate(shown, template, regret, after, unfairness, True, True, regret, 0.0)
-        # A walk that found nothing is quickly done again; one that was cut short would be again.
-        first_nodes = PLAIN_NODES if finished else 0
     keys = _NO_KEYS
     if fairest and rng is not None:
         keys = rng.permutation(n_groups * length).reshape(n_groups, length)
-    resolution = _resolution(tolerance, exposure, n_groups)
-    shown, template, regret, after, gap, regret_bound, gap_bound = solve(
-        order,
-        groups,
-        *relation,
-        exposure,
-        spent,
-        shares,
-        tolerance,
-        displayed_only,
-        fairest,
-        keys,
-        reach,
-        width,
-        _bounds(curve, n_groups),
-        Effort(first_nodes, PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
+    curve = exposure.tobytes()
+    resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
+    try:
+        search = idle.pop()
+    except IndexError:
+        search = _new_search(curve, n_groups)
+    shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(
+        Draw(order, groups, *relation),
+        Aim(spent, shares, tolerance, displayed_only, fairest, keys),
+        Effort(PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
     )
+    idle.append(search)
     qualified = gap <= tolerance + SLACK
     sought = fairest or not qualified
     return BestTemplate(
@@ -202,60 +177,45 @@ def find_template(
     )
 
 
-def prepare_search(exposure: Floats, n_groups: int) -> None:
-    """Load all compiled code of the search, and what is kept by curve, so that no ranking has to wait for them."""
-    documents = np.arange(len(exposure))
-    relation = np.zeros((len(documents), len(documents)), dtype=np.bool_), documents
-    for fairest in (False, True):
-        find_template(
-            documents,
-            documents % n_groups,
-            relation,
-            exposure=exposure,
-            spent=np.zeros(n_groups),
-            shares=np.ones(n_groups),
-            tolerance=0.0,
-            displayed_only=False,
-            fairest=fairest,
-            effort=1,
-        )
-
-
 @lru_cache(maxsize=64)
-def _bounds(exposure: bytes, n_groups: int) -> Bounds:
-    """Subsets of positions and the lattice of counts, where they help; kept, because curves are few."""
+def _idle(exposure: bytes, n_groups: int) -> list[Search]:
+    """Searches for this curve that nobody uses at the moment: each serves one thread at a time."""
+    return []
+
+
+def _new_search(exposure: bytes, n_groups: int) -> Search:
+    """A search for this curve, with what helps it: subsets of positions if they are few, or else the lattice."""
     curve = np.frombuffer(exposure)
-    length = len(curve)
-    if n_groups < MANY:
-        return Bounds(list_subsets(curve[:0]), _lattice(length, n_groups))
-    if length > SHORT:
-        return Bounds(list_subsets(curve[-LAST:]), _lattice(length, n_groups))
-    return Bounds(list_subsets(curve), _lattice(0, n_groups))
+    if len(curve) <= SHORT:
+        return Search(curve, n_groups, _reach(exposure), subsets=_subsets(exposure))
+    return Search(curve, n_groups, _reach(exposure), lattice=_lattice(len(curve), n_groups))
 
 
 @lru_cache(maxsize=64)
-def _lattice(length: int, n_groups: int) -> Lattice:
-    """The states that bounds are kept for; none where they would be too many."""
-    if length == 0 or n_states(length, n_groups) > MAX_STATES:
-        none = np.zeros((0, n_groups), dtype=np.int64)
-        return Lattice(none, np.zeros(0, dtype=np.int64), none)
-    return build_lattice(length, n_groups)
-
-
-@lru_cache(maxsize=64)
-def _reach(exposure: bytes) -> tuple[Bits, float]:
+def _reach(exposure: bytes) -> Reach:
     """The sums of exposure that positions from each one down can give; curves are few, so they are kept."""
-    curve = np.frombuffer(exposure)
-    n_words = min(256, max(16, MAX_REACH_WORDS // len(curve) ** 2))
-    reach, width = build_reach(curve, n_words)
-    return reach, float(width)
+    return Reach(np.frombuffer(exposure))
 
 
-def _resolution(tolerance: float, exposure: Floats, n_groups: int) -> float:
+@lru_cache(maxsize=64)
+def _subsets(exposure: bytes) -> Subsets:
+    """The subsets of the positions."""
+    return Subsets(np.frombuffer(exposure))
+
+
+@lru_cache(maxsize=64)
+def _lattice(length: int, n_groups: int) -> Lattice | None:
+    """The states that bounds are kept for; none where they would be too many."""
+    return Lattice(length, n_groups) if n_states(length, n_groups) <= MAX_STATES else None
+
+
+@lru_cache(maxsize=64)
+def _resolution(tolerance: float, exposure: bytes, n_groups: int) -> float:
     """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long ones."""
-    if len(exposure) * np.log2(n_groups) <= EXHAUSTIVE_BITS:
+    curve = np.frombuffer(exposure)
+    if len(curve) * log2(n_groups) <= EXHAUSTIVE_BITS:
         return 2.0 * SLACK
-    return RESOLUTION * min(tolerance, 0.1 * float(exposure.sum())) + 2.0 * SLACK
+    return RESOLUTION * min(tolerance, 0.1 * float(curve.sum())) + 2.0 * SLACK
 
 
 def check_tolerance(tolerance: float) -> float:

@@ -1,55 +1,53 @@
 """Compiled inner loops: arrays and scalars in, arrays and scalars out.
 
-numba keeps compiled code beside the source, and makes it anew when the file that a function stands in has changed, but
-not when a function that it calls from another file has. So compiled code is kept only as long as no kernel changes.
+Every module of a room (search, learning, measures, data) is compiled when the package is built, once for each level of
+the processor's instructions: `baseline`, which every processor has, and on x86-64 also `v3` (AVX2, FMA), which most
+have. Which level a process uses is decided here, on import; the environment variable FAIREXP_CPU forces one. Both give
+the same numbers. Sources are Python with C types (Cython); beside each stands a `.pyi` with the types that callers see.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-from pathlib import Path
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_file_location
+from types import ModuleType
 
-from fairexp.kernels.compiling import kernel
+from fairexp.kernels.cpu import has_v3
 
-STAMP = "fairexp-kernels.stamp"
-
-
-def forget_stale(sources: Path, compiled: Path) -> bool:
-    """Remove compiled code of other sources than these; whether there was any to remove."""
-    digest = hashlib.sha256()
-    for path in sorted(sources.glob("*.py")):
-        digest.update(path.name.encode() + path.read_bytes())
-    stamp = compiled / STAMP
-    # A folder that cannot be written cannot hold anything of ours to remove either.
-    with contextlib.suppress(OSError):
-        if stamp.exists() and stamp.read_text() == digest.hexdigest():
-            return False
-        for path in [*compiled.glob("*.nbi"), *compiled.glob("*.nbc")]:
-            path.unlink(missing_ok=True)
-        compiled.mkdir(parents=True, exist_ok=True)
-        stamp.write_text(digest.hexdigest())
-        return True
-    return False
+LEVELS = ("baseline", "v3")
 
 
-@kernel
-def _anchor() -> int:
-    """Never called: where numba would keep it is where it keeps all kernels."""
-    return 0
+def choose_level(forced: str | None, has_v3: bool) -> str:
+    """The level to use: what is `forced`, else the highest that the processor has.
+
+    >>> choose_level(None, True), choose_level("", False), choose_level("baseline", True)
+    ('v3', 'baseline', 'baseline')
+    """
+    if forced and forced not in LEVELS:
+        raise ImportError(f"FAIREXP_CPU is {forced!r}; expected one of {', '.join(LEVELS)}, or leave it unset")
+    if forced == "v3" and not has_v3:
+        raise ImportError("FAIREXP_CPU is 'v3', and this processor lacks AVX2, FMA or BMI2; use 'baseline' or unset it")
+    return forced or ("v3" if has_v3 else "baseline")
 
 
-def _folder() -> Path | None:
-    """Where compiled code is kept; None without a compiler (NUMBA_DISABLE_JIT) or a folder that can be written."""
-    kept = _anchor.stats.cache_path if hasattr(_anchor, "stats") else None
-    return None if kept is None else Path(kept)
+class ChosenLevel:
+    """Finds `fairexp.kernels.room.name` in the file that was compiled for one level, `name_level`."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Where the module `name` is compiled for this level; None if it is none of ours."""
+        if not name.startswith(f"{__name__}.") or name.count(".") != 3 or name.endswith(LEVELS):
+            return None
+        compiled = find_spec(f"{name}_{self.level}")
+        return None if compiled is None else spec_from_file_location(name, compiled.origin)
 
 
-def is_compiled() -> bool:
-    """Whether the search for templates, which takes longest, was compiled before and kept."""
-    folder = _folder()
-    return folder is not None and any(folder.glob("templates.*.nbi"))
-
-
-if (_kept := _folder()) is not None:
-    forget_stale(Path(__file__).parent, _kept)
+LEVEL = choose_level(os.environ.get("FAIREXP_CPU"), has_v3())
+sys.meta_path.insert(0, ChosenLevel(LEVEL))

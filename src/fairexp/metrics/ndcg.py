@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.kernels.ndcg import ndcg_by_query
+from fairexp.kernels.measures.ndcg import ndcg_by_query
 from fairexp.metrics.grades import as_grades
 from fairexp.validation import check_count, check_number
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.misordered import count_misordered
+from fairexp.kernels.measures.misordered import count_misordered
 from fairexp.metrics.grades import as_grades
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, State
-from fairexp.kernels.cholesky import solve_lower
+from fairexp.kernels.learning.cholesky import solve_lower
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 64

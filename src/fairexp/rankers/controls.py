@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.errors import ArgumentError, CannotScoreError
-from fairexp.kernels.linear import linear_scores
+from fairexp.kernels.learning.linear import linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.matching import Matching

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.kernels.interleaving import draft_duel
-from fairexp.kernels.linear import duel_scores, linear_scores, scale_to_unit
+from fairexp.kernels.learning.interleaving import draft_duel
+from fairexp.kernels.learning.linear import duel_scores, linear_scores, scale_to_unit
 from fairexp.randomness import Seed
 from fairexp.rankers.climbing import Climber
 from fairexp.rankers.interleaving import probabilistic, probabilistic_preference, team_draft_preference

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.interleaving import draft_by_score, draw_interleaved, expected_sign
+from fairexp.kernels.learning.interleaving import draft_by_score, draw_interleaved, expected_sign
 from fairexp.types import Bools, Floats, Ints
 from fairexp.validation import check_count
 
@@ -45,7 +45,9 @@ def team_draft(scores: Floats, rival_scores: Floats, *, length: int, rng: np.ran
     """
     n = _check_lists(scores, rival_scores, length)
     m = min(length, n)
-    return Interleaved(*draft_by_score(scores, rival_scores, rng.random(n + m), m))
+    drafted = Interleaved(np.empty(m, dtype=np.int64), np.empty(m))
+    draft_by_score(scores, rival_scores, rng.random(n + m), *drafted)
+    return drafted
 
 
 def team_draft_preference(credit: Floats, clicks: Bools) -> float:

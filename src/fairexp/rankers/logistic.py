@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, State
-from fairexp.kernels.cholesky import solve_factored
-from fairexp.kernels.logistic import loss_and_pull, slopes
+from fairexp.kernels.learning.cholesky import solve_factored
+from fairexp.kernels.learning.logistic import loss_and_pull, slopes
 from fairexp.rankers.matching import Matching
 
 MAX_STEPS = 50

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
-from fairexp.kernels.belief import WITHIN_BLOCK, explore, mark_certain, surely_far
+from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore, mark_certain, surely_far
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
-from fairexp.kernels.pairs import difference_rows, examined_positions
+from fairexp.kernels.learning.pairs import difference_rows, examined_positions
 
 PAIRS = ("all", "independent")
 _NO_KEYS = np.zeros(0)

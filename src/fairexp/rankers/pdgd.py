@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairexp.kernels.linear import bounded_scores, linear_scores, top_documents
-from fairexp.kernels.pdgd import document_weights, log_rest
+from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
+from fairexp.kernels.learning.pdgd import document_weights, log_rest
 from fairexp.randomness import Seed
 from fairexp.rankers.climbing import Climber
 from fairexp.rankers.scaling import MAX_NORM, shortened

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairexp.errors import ArgumentError, FairexpError
-from fairexp.fairness.fairexp import FairExp
-from fairexp.fairness.templates import prepare_search
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.pairrank import PairRank
 from fairexp.registry import construct, parameters_of, ranker_names
@@ -107,11 +105,9 @@ def weights_of(ranker: Ranker) -> Floats | None:
     return weights if isinstance(weights, np.ndarray) else None
 
 
-def warm_up(spec: PolicySpec) -> None:
-    """Rank and learn with a throw-away ranker, so that compiled code is loaded before the first request."""
+def try_out(spec: PolicySpec) -> None:
+    """Rank and learn with a throw-away ranker: what cannot work is refused before it serves."""
     ranker, _ = build_ranker(spec, resolve_parameters(spec))
-    if isinstance(ranker, FairExp):
-        prepare_search(ranker.exposure, len(ranker.ledger.shares))
     rng = np.random.default_rng(0)
     for n in (max(2 * spec.length, 4), 2, 1):
         groups = np.arange(n) % len(spec.groups) if spec.groups else None

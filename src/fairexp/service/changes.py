@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from fairexp.service.building import warm_up
+from fairexp.service.building import try_out
 from fairexp.service.desk import Desk
 from fairexp.service.packing import pack
 from fairexp.service.policy import PolicySpec
@@ -84,7 +84,7 @@ class Changes:
             with desk.lock:
                 if desk.runtime.spec == spec:
                     return PolicyChange(desk.runtime.version, False, "as it was", dry_run=order.dry_run)
-            warm_up(spec)
+            try_out(spec)
             return self._succeed(desk, spec, order, action="changed")
 
     def declare(self, name: str, spec: PolicySpec, order: Order, *, prefer: Prefer | None) -> PolicyChange:
@@ -120,7 +120,6 @@ class Changes:
                     status=410,
                     field="version",
                 )
-            warm_up(runtime.spec)
             with desk.lock:
                 before = desk.runtime
                 changed = PolicyChange(
@@ -185,7 +184,7 @@ class Changes:
         engine = self._engine
         if len(engine.names()) >= engine.settings.max_policies:
             raise ServiceError("too_many_policies", f"policy: at most {engine.settings.max_policies}", status=409)
-        warm_up(spec)
+        try_out(spec)
         runtime, notes = Runtime.new(spec)
         changed = PolicyChange(1, True, "created", warnings=notes, dry_run=order.dry_run)
         if order.dry_run:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 from fairexp.errors import FairexpError
 from fairexp.service.archive import Archive, ranking_expired
-from fairexp.service.building import warm_up
 from fairexp.service.changes import Changes, Order, PolicyChange
 from fairexp.service.desk import Desk
 from fairexp.service.events import GivenEvent, fresh_events
@@ -91,14 +90,11 @@ class Engine:
         self.ids = RankingIds(b"")
 
     def start(self) -> None:
-        """Open the store, restore all policies, load compiled code; ready when this returns."""
+        """Open the store, restore all policies; ready when this returns."""
         self.store.open(serving=True)
         try:
             self.ids = RankingIds(self.store.secret())
             self.take_seats(load_all(self.store))
-            for desk in self._desks.values():
-                if desk.problem is None:
-                    warm_up(desk.runtime.spec)
         except BaseException:
             self.store.close()
             raise

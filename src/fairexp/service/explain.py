@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints
 from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.gaps import largest_gap
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.service.policy import PolicySpec
 from fairexp.service.records import Shown
 

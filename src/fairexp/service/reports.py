@@ -8,7 +8,7 @@ import numpy as np
 import orjson
 
 from fairexp.arrays import Floats
-from fairexp.kernels.gaps import largest_gap
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.service.building import weights_of
 from fairexp.service.desk import Desk
 from fairexp.service.explain import explain, pair_gaps

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.kernels.scaling import scale_queries
+from fairexp.kernels.data.scaling import scale_queries
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.policy import PolicySpec
 

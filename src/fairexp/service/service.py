@@ -85,7 +85,7 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """State restored, compiled code warm, keys known, declared policies in force, and a store that keeps things."""
+        """State restored, keys known, declared policies in force, and a store that keeps things."""
         return self.declared and self.access.known and self.engine.healthy
 
     def start(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairexp.errors import StateError
-from fairexp.kernels.gaps import largest_gap
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.building import build_ranker, resolve_parameters
 from fairexp.service.policy import PolicySpec

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.ledger import signed_gaps, taken_over
-from fairexp.kernels.gaps import largest_gap
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.rankers.matching import NEW
 
 CAPACITY = 512

@@ -35,17 +35,10 @@ def run_many(
     shared by all of them.
     """
     places = [_place(settings, folder, alone=len(runs) == 1) for settings in runs]
-    workers = get_ready(runs, jobs=jobs)
-    return _one_by_one(runs, places, progress) if workers is None else _side_by_side(runs, places, progress, workers)
-
-
-def get_ready(runs: Sequence[Settings], *, jobs: int | None = None) -> Workers | None:
-    """The processes for `runs`, None where `run_many` does without; they get ready while this one does other things.
-
-    Worth calling before `run_many` where there is something else to do first.
-    """
     n_jobs = min(jobs or os.cpu_count() or 1, len(runs))
-    return Workers(n_jobs, rankers=[settings.ranker for settings in runs]) if n_jobs > 1 else None
+    if n_jobs == 1:
+        return _one_by_one(runs, places, progress)
+    return _side_by_side(runs, places, progress, Workers(n_jobs))
 
 
 def expected_cost(settings: Settings) -> float:

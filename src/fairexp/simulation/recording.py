@@ -11,7 +11,7 @@ import numpy as np
 from fairexp.arrays import Floats
 from fairexp.data import Dataset
 from fairexp.fairness.ledger import Ledger
-from fairexp.kernels.quality import shown_quality
+from fairexp.kernels.measures.quality import shown_quality
 from fairexp.metrics import dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts

@@ -1,20 +1,16 @@
-"""Processes of this machine that play runs side by side, on data that is in memory once.
-
-Where processes can be forked safely, each is a fork of one that has imported everything (a fork server). That one gets
-ready while this process loads the data, and workers then start within milliseconds. Elsewhere each starts anew.
-"""
+"""Processes of this machine that play runs side by side, on data that is in memory once."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from fairexp.errors import FairexpError
-from fairexp.simulation.processes import SINGLE_THREADS, environment, start_context
+from fairexp.simulation.processes import CONTEXT, SINGLE_THREADS, deaf_to_interrupts, environment
 from fairexp.simulation.sharing import Shared
 from fairexp.simulation.worker import begin, carry_out
 
@@ -38,14 +34,11 @@ class ProcessDiedError(FairexpError):
 class Workers:
     """Plays tasks, which have `settings`, in `jobs` processes (default: one per core) of one thread each.
 
-    They begin to get ready as soon as this is made: make it before loading the data. `modules` are worth importing
-    once for all of them, and the functions that `rankers` need worth loading. Workers leave Ctrl-C to this process, and
-    end by themselves when it is killed.
+    Workers leave Ctrl-C to this process, and end by themselves when it is killed.
     """
 
-    def __init__(self, jobs: int | None = None, *, modules: Sequence[str] = (), rankers: Iterable[str] = ()) -> None:
+    def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or os.cpu_count() or 1
-        self._context = start_context(modules=modules, rankers=rankers)
         self._waiting: deque[int] = deque()
         self._stopping: Any = None
 
@@ -58,7 +51,7 @@ class Workers:
         what workers `report`; with it, Ctrl-C means `stop`; without, or when it comes again, it ends all at once.
         """
         self._waiting = deque(range(len(tasks)))
-        self._stopping = self._context.Event()
+        self._stopping = CONTEXT.Event()
         died: Counter[int] = Counter()
         while self._waiting:
             with environment(SINGLE_THREADS), self._pool(shared, hear) as pool:
@@ -82,7 +75,7 @@ class Workers:
         self._stopping.set()
 
     def _pool(self, shared: Shared, hear: Hear | None) -> _Pool:
-        return _Pool(min(self.jobs, len(self._waiting)), self._context, shared, self._stopping, hear)
+        return _Pool(min(self.jobs, len(self._waiting)), shared, self._stopping, hear)
 
     def _results(self, pool: _Pool, tasks: Sequence[Any], work: Work) -> Iterator[tuple[int, Any]]:
         """Results until all are there, or until a process died and the pool with it."""
@@ -108,10 +101,10 @@ class _Pool(ProcessPoolExecutor):
     No more tasks are handed out than there are processes: when one dies, few can have been the cause.
     """
 
-    def __init__(self, size: int, context: Any, shared: Shared, stopping: Any, hear: Hear | None) -> None:
-        self._reports = context.SimpleQueue()
+    def __init__(self, size: int, shared: Shared, stopping: Any, hear: Hear | None) -> None:
+        self._reports = CONTEXT.SimpleQueue()
         tools = (shared, stopping, self._reports)
-        super().__init__(size, mp_context=context, initializer=begin, initargs=tools)
+        super().__init__(size, mp_context=CONTEXT, initializer=begin, initargs=tools)
         self._stopping, self._hear = stopping, hear
         self.size = size
         self.listens = hear is not None
@@ -120,7 +113,8 @@ class _Pool(ProcessPoolExecutor):
 
     def hand_out(self, number: int, work: Work, task: Any) -> None:
         try:
-            self.running[self.submit(carry_out, work, task)] = number
+            with deaf_to_interrupts():
+                self.running[self.submit(carry_out, work, task)] = number
         except BrokenProcessPool as error:  # a process died while it had nothing to do
             lost: Future[Any] = Future()
             lost.set_exception(error)

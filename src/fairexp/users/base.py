@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, StateError
-from fairexp.kernels.clicks import extremes
+from fairexp.kernels.data.clicks import extremes
 from fairexp.randomness import Seed, make_rng, restore_rng, rng_state
 from fairexp.types import Ranking
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.kernels.clicks import dependent_visits
+from fairexp.kernels.data.clicks import dependent_visits
 from fairexp.randomness import Seed
 from fairexp.users.base import User, Visit, check_probabilities
 from fairexp.validation import check_choice

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Ints
 from fairexp.errors import ArgumentError
-from fairexp.kernels.clicks import shuffled_tops
+from fairexp.kernels.data.clicks import shuffled_tops
 from fairexp.randomness import Seed, make_rng
 from fairexp.users.base import User
 from fairexp.validation import check_count

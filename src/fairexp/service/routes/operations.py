@@ -25,7 +25,7 @@ async def healthz(request: Request) -> Response:
 
 @router.get("/readyz", dependencies=[allow("public")], **documented(None, Health))
 async def readyz(request: Request) -> Response:
-    """State is restored, compiled code is warm, and the store keeps what it is given; otherwise 503."""
+    """State is restored, and the store keeps what it is given; otherwise 503."""
     if service_of(request).ready:
         return answer({"status": "ready"})
     raise ServiceError("not_ready", "starting, or the store cannot keep anything", status=503, retry_after=1.0)

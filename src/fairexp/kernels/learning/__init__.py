@@ -1,0 +1,1 @@
+"""What rankers learn with: confidence, regression, gradients, interleaving."""

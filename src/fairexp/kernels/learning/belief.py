@@ -1,0 +1,204 @@
+"""Certain orders, blocks and the exploration draw of a ranker with pairwise confidence.
+
+Everything here is in the order of scores: document 0 has the highest. Symbols: s scores; W = X M^-1; G = W X^T, so that
+G_ii + G_jj - 2 G_ij is the squared width ||x_i - x_j||^2 in the norm of M^-1; a the width's factor (alpha). i stands
+surely above j if and only if sigma(s_i - s_j) - a ||x_ij|| > 1/2, which needs s_i > s_j.
+"""
+
+import cython
+import numpy as np
+from cython.cimports.fairexp.kernels.numbers import Bool, ConstBool, ConstFloat, ConstInt
+from cython.cimports.libc.math import exp, sqrt
+from cython.cimports.libc.stdint import int64_t
+from cython.cimports.libc.stdlib import calloc, free
+
+WITHIN_BLOCK = {"certain": 0, "random": 1, "score": 2}
+
+
+def surely_far(
+    s: ConstFloat[::1], squares: ConstFloat[::1], a: cython.double, first: cython.Py_ssize_t, last: cython.Py_ssize_t
+) -> int:
+    """The first position that certainly stands below all of `first`..`last` - 1 whatever the angles between them.
+
+    ||x_i - x_j|| is at most ||x_i|| + ||x_j||; `squares` (n,) holds G_ii. From there down every order is certain.
+    """
+    end: cython.Py_ssize_t = s.shape[0]
+    longest: cython.double = 0.0
+    longest_below: cython.double = 0.0
+    width: cython.double
+    z: cython.double
+    with cython.nogil:
+        for i in range(first, last):
+            longest = max(longest, squares[i])
+        for j in range(end - 1, last - 1, -1):
+            longest_below = max(longest_below, squares[j])
+            width = a * (sqrt(longest) + sqrt(longest_below))
+            z = s[last - 1] - s[j]
+            if not (z > 4.0 * width and 1.0 / (1.0 + exp(-z)) - width > 0.5 + 1e-9):
+                break
+            end = j
+    return end
+
+
+def mark_certain(
+    s: ConstFloat[::1],
+    squares: ConstFloat[::1],
+    G: ConstFloat[:, ::1],
+    a: cython.double,
+    first: cython.Py_ssize_t,
+    certain: Bool[:, ::1],
+    above: int64_t[::1],
+    below: int64_t[::1],
+    last: int64_t[::1],
+) -> None:
+    """Enter what rows `first`.. of the relation hold: `G` (m, c) are their products with positions `first`...
+
+    Positions beyond the columns of `G` stand surely below. `last` (n,) is the last position uncertain with each.
+    """
+    n, rows, columns = s.shape[0], G.shape[0], G.shape[1]
+    with cython.nogil:
+        for r in range(rows):
+            i = first + r
+            for c in range(r + 1, columns):
+                j = first + c
+                if _stands_above(s[i] - s[j], max(squares[i] + squares[j] - 2.0 * G[r, c], 0.0), a):
+                    certain[i, j] = True
+                    above[j] += 1
+                    below[i] += 1
+                else:
+                    last[i] = j
+            for j in range(first + columns, n):
+                certain[i, j] = True
+                above[j] += 1
+            below[i] += n - first - columns
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _stands_above(z: cython.double, square: cython.double, a: cython.double) -> cython.bint:
+    """Whether a score that is higher by `z` surely means a better document, at a distance of sqrt(`square`)."""
+    # sigma(z) - 1/2 <= z / 4: most uncertain pairs need neither root nor exponential.
+    if not (z * z > 16.0 * a * a * square and z > 0.0):
+        return False
+    width = a * sqrt(square)
+    # sigma(z) - 1/2 >= width follows from z (1 - y^2) >= 2 y with y = 2 width: most certain ones neither.
+    y = 2.0 * width
+    if y < 1.0 and z * (1.0 - y * y) >= 2.0 * y * (1.0 + 1e-12) + 1e-15:
+        return True
+    return 1.0 / (1.0 + exp(-z)) - width > 0.5
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _number_blocks(last: ConstInt[::1], block: int64_t[::1]) -> cython.void:
+    """Fill `block` (n,), best first: a block ends at a position that no uncertain pair crosses.
+
+    Certain orders point from the higher score to the lower, so a running maximum of "the last position that is still
+    uncertain with this one" finds every end, and no graph is needed.
+    """
+    current: int64_t = 0
+    reach: int64_t = 0
+    for p in range(last.shape[0]):
+        if p > reach:
+            current += 1
+            reach = p
+        block[p] = current
+        reach = max(reach, last[p])
+
+
+def explore(
+    certain: ConstBool[:, ::1],
+    last: ConstInt[::1],
+    above: ConstInt[::1],
+    below: ConstInt[::1],
+    keys: ConstFloat[::1],
+    shuffled: ConstInt[::1],
+    within_block: cython.int,
+) -> tuple:
+    """Blocks (n,) and one order (n,) that respects them; inside a block as `within_block` says (see `WITHIN_BLOCK`).
+
+    `keys` (n,) are uniform random numbers. "certain" places, one after the other, a document chosen uniformly among
+    those with no unplaced document surely above them; "random" takes them as they come in `shuffled` (n,), a random
+    order of all, which nothing else needs; "score" keeps the order of scores.
+    """
+    n = last.shape[0]
+    blocks, order = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    block: int64_t[::1] = blocks
+    draw: int64_t[::1] = order
+    scratch = cython.cast(cython.pointer[int64_t], calloc(2 * n, cython.sizeof(int64_t)))
+    if scratch == cython.NULL:
+        raise MemoryError
+    with cython.nogil:
+        _number_blocks(last, block)
+        start: cython.Py_ssize_t = 0
+        while start < n and within_block == 0:
+            end = start + 1
+            while end < n and block[end] == block[start]:
+                end += 1
+            _draw_respecting(certain, above, below, start, end, keys, scratch, scratch + n, draw)
+            start = end
+        if within_block == 1:
+            _draw_shuffled(block, shuffled, scratch, draw)
+        elif within_block == 2:
+            for m in range(n):
+                draw[m] = m
+        free(scratch)
+    return blocks, order
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _draw_shuffled(
+    block: int64_t[::1], shuffled: ConstInt[::1], next_place: cython.pointer[int64_t], draw: int64_t[::1]
+) -> cython.void:
+    """Fill `draw` with the blocks' positions, those of each block in the order in which `shuffled` has them."""
+    n = block.shape[0]
+    for p in range(n - 1, -1, -1):
+        next_place[block[p]] = p
+    for m in range(n):
+        b = block[shuffled[m]]
+        draw[next_place[b]] = shuffled[m]
+        next_place[b] += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _draw_respecting(
+    certain: ConstBool[:, ::1],
+    above: ConstInt[::1],
+    below: ConstInt[::1],
+    start: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    keys: ConstFloat[::1],
+    waiting_for: cython.pointer[int64_t],
+    ready: cython.pointer[int64_t],
+    draw: int64_t[::1],
+) -> cython.void:
+    """Fill `draw` from `start` to `end` with those positions in a random order that reverses no certain one."""
+    n = draw.shape[0]
+    n_ready: cython.Py_ssize_t = 0
+    pick: cython.Py_ssize_t
+    for i in range(start, end):
+        # All documents of earlier blocks stand above and are placed already.
+        waiting_for[i] = above[i] - start
+        if waiting_for[i] == 0:
+            ready[n_ready] = i
+            n_ready += 1
+    for at in range(start, end):
+        pick = min(cython.cast(cython.Py_ssize_t, keys[at] * n_ready), n_ready - 1)
+        chosen = ready[pick]
+        n_ready -= 1
+        ready[pick] = ready[n_ready]
+        draw[at] = chosen
+        if below[chosen] > n - end:
+            for other in range(chosen + 1, end):
+                if certain[chosen, other]:
+                    waiting_for[other] -= 1
+                    if waiting_for[other] == 0:
+                        ready[n_ready] = other
+                        n_ready += 1

@@ -1,0 +1,1 @@
+"""What rankings are worth: NDCG and misordered pairs."""

@@ -1,0 +1,3 @@
+from fairexp.arrays import Ints
+
+def count_misordered(shown: Ints, grades: Ints, n_grades: int) -> int: ...

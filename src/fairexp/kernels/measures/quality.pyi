@@ -1,0 +1,3 @@
+from fairexp.arrays import Floats, Ints
+
+def shown_quality(shown: Ints, grades: Ints, gain: Floats, discount: Floats) -> tuple[float, int]: ...

@@ -1,0 +1,162 @@
+"""The best template of a long list: by walks with bounds from tolls and tables, where states are not too many."""
+
+import cython
+from cython.cimports.fairexp.kernels.search.gaps import slack
+from cython.cimports.fairexp.kernels.search.rounds import Found
+from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
+from cython.cimports.fairexp.kernels.search.walk import ALONE, BY_GUIDE, BY_TABLES, NO_LIMIT
+from cython.cimports.libc.math import INFINITY
+from cython.cimports.libc.stdint import int64_t
+
+MARGIN, PART = 8, 20
+"""Tables are made for templates that cost no more above the tolls' bound than this, and this part of it; then more."""
+
+GUIDED = 200
+"""Steps of a walk that tolls guide."""
+
+CELLS = 2_000
+"""Cells of a table that take about the time of one step of a walk."""
+
+
+@cython.final
+@cython.cclass
+class LongLists:
+    """The `best` template, and what its cost and, where the least gap was sought, its gap are at least.
+
+    There may be neither tolls nor tables, or no tables. `used` counts the effort of a search.
+    """
+
+    def __init__(self, round, walk, tolls, tables):
+        self.round, self.walk, self.tolls, self.tables = round, walk, tolls, tables
+        self.best, self.fair = Found(self.round.k), Found(self.round.k)
+
+    def take_cheaper(self, other):
+        """Let `best` be the cheaper of itself and another find, if any."""
+        if other.found and not (self.best.found and self.best.cost <= other.cost):
+            self.best.take(other)
+
+    def table(self, top, max_cells):
+        """Make tables for the templates that cost at most `top`, if there may be any."""
+        if self.tables is not None:
+            self.tables.build(top, max_cells)
+            self.used += self.tables.n_cells // CELLS
+            self.has_tables = True
+
+    def rise(self, limit, top, max_nodes):
+        """Look for the least cost, if it is at most `top`, by walks with a budget that rises from the bound.
+
+        Returns whether it was found; raises the bound.
+        """
+        budget: int64_t = self.bound
+        step: int64_t = 1
+        nodes: int64_t = 0
+        if self.has_tables:
+            self.walk.goal.narrow(limit)
+            self.walk.goal.E[:] = self.round.spent
+            for t in range(self.tables.count):
+                budget = max(budget, self.tables.least_ahead(t, 0, 0, self.walk.goal, -1))
+        while budget <= top:
+            self.walk.search(limit, budget, 0.0, max_nodes - nodes, BY_TABLES if self.has_tables else ALONE)
+            nodes += self.walk.found.nodes
+            self.used += self.walk.found.nodes
+            if nodes > max_nodes or self.walk.found.found:
+                proven: cython.bint = self.walk.found.found and nodes <= max_nodes
+                self.bound = self.walk.found.cost if proven else budget
+                return self.walk.found.found
+            budget, step = min(budget + step, top) if budget < top else budget + 1, step * 2
+        # Tables know nothing about templates that cost more.
+        self.bound = top + 1
+        return False
+
+    def least_cost(self, limit, max_nodes, max_cells):
+        """Let `best` be the cheapest template within `limit`, unless it is that already, and `bound` what it costs.
+
+        The answer is proven if the bound is its cost; if there is none, a bound of `IMPOSSIBLE` proves that.
+        """
+        self.tolls.survey(limit)
+        self.bound, self.used = self.tolls.bound, 0
+        margin: int64_t = MARGIN + self.bound // PART
+        if self.bound < IMPOSSIBLE:
+            budget = self.best.cost if self.best.found else NO_LIMIT
+            self.walk.search(limit, budget, 0.0, min(GUIDED, max_nodes // 8), BY_GUIDE)
+            self.used += self.walk.found.nodes
+            self.take_cheaper(self.walk.found)
+        while self.bound < IMPOSSIBLE and self.used < max_nodes:
+            if self.best.found and self.bound > self.best.cost:
+                break
+            top: int64_t = min(self.bound + margin, IMPOSSIBLE - 1)
+            if self.best.found:
+                top = min(top, self.best.cost)
+            self.table(top, max_cells)
+            if self.rise(limit, top, max(max_nodes - self.used, 0)):
+                self.best.take(self.walk.found)
+                break
+            margin *= 4
+        self.bound = min(self.bound, IMPOSSIBLE)
+
+    def go_on(self, limit, walked, max_nodes, max_cells):
+        """Let `best` be the cheapest template within `limit`, if there is one, after a walk of up to `walked` nodes."""
+        if self.tolls is None and self.walk.found.nodes > walked:
+            walked = max_nodes
+            self.walk.search(limit, NO_LIMIT, 0.0, max_nodes, ALONE)
+        self.best.take(self.walk.found)
+        self.used, self.has_tables = self.best.nodes, False
+        if self.best.nodes <= walked:
+            self.bound = self.best.cost if self.best.found else IMPOSSIBLE
+        elif self.tolls is not None:
+            self.least_cost(limit, max_nodes, max_cells)
+        else:
+            self.bound = 0
+
+    def fairest_of_cheapest(self, tolerance, left, effort):
+        """Of the templates within the tolerance that cost what the best does, the fairest."""
+        if not self.has_tables and self.tolls is not None and effort.resolution > 3.0 * slack:
+            self.tolls.survey(tolerance)
+            self.table(self.best.cost, effort.max_cells)
+            if self.has_tables:
+                left = max(left - self.tables.n_cells // CELLS, effort.plain_nodes)
+        help = BY_TABLES if self.has_tables else ALONE
+        self.walk.search(tolerance, self.best.cost, effort.resolution, left, help)
+        self.gap_bound = self.walk.found.gap - effort.resolution if self.walk.found.nodes <= left else 0.0
+        if self.walk.found.found:
+            self.best.take(self.walk.found)
+            left = max(left - self.walk.found.nodes, effort.plain_nodes)
+            self.walk.search(self.best.gap, self.best.cost, 0.0, left, help)
+            if self.walk.found.found:
+                self.best.take(self.walk.found)
+
+    def choose(self, aim, effort):
+        """Find the best template, given what a short walk has found within the tolerance, if anything.
+
+        If nothing is within the tolerance, a search for the least gap sets the limit for another search for the least
+        cost. A quarter of the effort is kept for that.
+        """
+        plain, most, tolerance = effort.plain_nodes, effort.max_nodes, aim.tolerance
+        self.go_on(tolerance, plain, most - most // 4, effort.max_cells)
+        left: int64_t = max(most - self.used, plain)
+        self.gap_bound = 0.0
+        if self.best.found:
+            if aim.fairest:
+                self.fairest_of_cheapest(tolerance, left, effort)
+            return
+        self.fair.forget()
+        if self.bound < IMPOSSIBLE:
+            # There may be some that were not found: any will do.
+            self.walk.search(tolerance, NO_LIMIT, INFINITY, left // 2, ALONE)
+            self.fair.take(self.walk.found)
+            left -= min(self.fair.nodes, left // 2)
+        else:
+            self.gap_bound = tolerance
+        if not self.fair.found:
+            # A walk without a limit finds some template in as many steps as there are positions.
+            left = max(left, self.round.k)
+            self.walk.search(INFINITY, NO_LIMIT, effort.resolution, left, ALONE)
+            self.fair.take(self.walk.found)
+            if self.fair.nodes <= left:
+                self.gap_bound = max(self.gap_bound, self.fair.gap - effort.resolution)
+            left -= min(self.fair.nodes, left)
+        limit = max(self.fair.gap, tolerance)
+        self.walk.search(limit, NO_LIMIT, 0.0, plain, ALONE)
+        self.go_on(limit, plain, max(left, plain), effort.max_cells)
+        # What an unfinished search was to improve on is an answer all the same.
+        self.take_cheaper(self.fair)

@@ -1,0 +1,6 @@
+from fairexp.arrays import Floats
+
+class Reach:
+    width: float
+    def __init__(self, P: Floats) -> None: ...
+    def can_collect(self, p: int, fewest: int, most: int, at_least: float, at_most: float) -> bool: ...

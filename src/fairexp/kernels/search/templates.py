@@ -1,0 +1,79 @@
+"""The cheapest fair interleaving of the groups' queues: which search to use, and what it shows."""
+
+import cython
+import numpy as np
+from cython.cimports.fairexp.kernels.search.covering import Cover
+from cython.cimports.fairexp.kernels.search.gaps import largest_gap
+from cython.cimports.fairexp.kernels.search.long_lists import LongLists
+from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
+from cython.cimports.fairexp.kernels.search.short_lists import ShortLists
+from cython.cimports.fairexp.kernels.search.tables import Tables
+from cython.cimports.fairexp.kernels.search.tolls import Tolls
+from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT, Walk
+
+TABLED = 20_000
+"""Largest lattice that tables are made for."""
+
+
+@cython.final
+@cython.cclass
+class Search:
+    """Room for one search at a time in lists of the curve P (k,) for so many groups.
+
+    Either subsets of the positions are given, or a lattice of counts, or neither, where there are too many of both.
+    """
+
+    def __init__(self, P, n_groups, reach, *, subsets=None, lattice=None):
+        self.round = Round(P, n_groups)
+        self.template = np.zeros(self.round.k, dtype=np.int64)
+        tolls = tables = None
+        if lattice is not None:
+            tolls = Tolls(self.round, lattice)
+            tables = Tables(self.round, lattice, tolls) if len(lattice.states) <= TABLED else None
+        self.walk = Walk(self.round, reach, lattice, tolls, tables)
+        if subsets is not None:
+            self.short = ShortLists(self.round, self.walk, Cover(self.round, subsets))
+        else:
+            self.long = LongLists(self.round, self.walk, tolls, tables)
+
+    def solve(self, draw: Draw, aim: Aim, effort: Effort):
+        """The best ranking for a draw.
+
+        Returns (shown (k,), template (k,), added regret, exposure after the round (G,), its gap, what the added regret
+        and the gap are at least).
+        """
+        shown, template = np.empty(self.round.k, dtype=np.int64), np.empty(self.round.k, dtype=np.int64)
+        after = np.empty(self.round.n_groups)
+        self.round.begin(draw, aim)
+        with cython.nogil:
+            self.find(aim, effort)
+        self.show(shown, template, after)
+        return shown, template, self.cost, after, largest_gap(after, self.round.w), self.bound, self.gap_bound
+
+    def find(self, aim, effort):
+        """Search: first by a short walk without bounds, which settles the easy rounds."""
+        self.walk.search(aim.tolerance, NO_LIMIT, 0.0, effort.plain_nodes, ALONE)
+        if self.walk.found.nodes <= effort.plain_nodes and self.walk.found.found and not aim.fairest:
+            self.template[:] = self.walk.found.template
+            self.cost, self.bound, self.gap_bound = self.walk.found.cost, self.walk.found.cost, 0.0
+        elif self.short is not None:
+            self.short.choose(aim, effort)
+            self.template[:] = self.short.best.template
+            self.cost, self.bound, self.gap_bound = self.short.best.cost, self.short.bound, self.short.gap_bound
+        else:
+            self.long.choose(aim, effort)
+            self.template[:] = self.long.best.template
+            self.cost, self.bound, self.gap_bound = self.long.best.cost, self.long.bound, self.long.gap_bound
+
+    def show(self, shown, template, after):
+        """The documents (k,) that the template shows, and the exposure (G,) of groups after the round."""
+        gone = self.round.gone
+        gone[:] = 0
+        after[:] = 0.0
+        for p in range(self.round.k):
+            g = template[p] = self.template[p]
+            shown[p] = self.round.queue[g, gone[g]]
+            gone[g] += 1
+            after[g] += self.round.P[p]
+        for g in range(self.round.n_groups):
+            after[g] += self.round.spent[g]

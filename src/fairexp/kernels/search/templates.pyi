@@ -1,0 +1,17 @@
+from fairexp.arrays import Floats, Ints
+from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.reach import Reach
+from fairexp.kernels.search.rounds import Aim, Draw, Effort
+from fairexp.kernels.search.subsets import Subsets
+
+class Search:
+    def __init__(
+        self,
+        P: Floats,
+        n_groups: int,
+        reach: Reach,
+        *,
+        subsets: Subsets | None = None,
+        lattice: Lattice | None = None,
+    ) -> None: ...
+    def solve(self, draw: Draw, aim: Aim, effort: Effort) -> tuple[Ints, Ints, int, Floats, float, int, float]: ...

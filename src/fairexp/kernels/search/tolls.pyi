@@ -1,0 +1,12 @@
+from fairexp.arrays import Floats
+from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.rounds import Corridors, Round
+
+class Tolls:
+    corridors: Corridors
+    prices: Floats
+    bound: int
+    through: Floats
+    guide: Floats
+    def __init__(self, round: Round, lattice: Lattice) -> None: ...
+    def survey(self, limit: float) -> None: ...

@@ -1,0 +1,16 @@
+from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.reach import Reach
+from fairexp.kernels.search.rounds import Found, Round
+from fairexp.kernels.search.tables import Tables
+from fairexp.kernels.search.tolls import Tolls
+
+class Walk:
+    found: Found
+    def __init__(
+        self,
+        round: Round,
+        reach: Reach,
+        lattice: Lattice | None = None,
+        tolls: Tolls | None = None,
+        tables: Tables | None = None,
+    ) -> None: ...

@@ -1,0 +1,181 @@
+"""Kernels on inputs of every size and shape: `make test-bounds` runs many more cases, with every index checked."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairexp.kernels.data import clicks as sessions
+from fairexp.kernels.data import letor, scaling
+from fairexp.kernels.learning import belief, cholesky, interleaving, linear, logistic, pairs, pdgd
+from fairexp.kernels.measures import misordered, ndcg, quality
+
+CASES = int(os.environ.get("FAIREXP_FUZZ_CASES", "40"))
+many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+sizes = st.integers(1, 40)
+SCALES = st.sampled_from([0.0, 1e-12, 0.1, 1.0, 1e3, 1e150])
+
+
+def tied(rng, *shape):
+    """Numbers of which many are equal."""
+    return rng.integers(-3, 4, size=shape) * rng.choice([0.5, 1.0, 1e100])
+
+
+@many
+@given(seeds, sizes, sizes, SCALES)
+def test_linear_models(rng, n, d, scale):
+    features, weights = tied(rng, n, d), scale * rng.normal(size=d)
+    for scores in (linear.linear_scores(features, weights), linear.bounded_scores(features, weights, 10.0)):
+        assert scores.shape == (n,) and len(set(scores[(features == features[0]).all(axis=1)].tolist())) == 1
+    k = int(rng.integers(1, 45))
+    keys = rng.random(n)
+    expected = np.lexsort((keys, -scores))[:k]
+    assert linear.top_documents(scores, keys, k).tolist() == expected.tolist()
+
+
+@many
+@given(seeds, sizes, sizes, SCALES)
+def test_duels(rng, n, d, scale):
+    m = int(rng.integers(1, n + 1))
+    scores, shown, team = np.empty(n), np.empty(m, dtype=np.int64), np.empty(m)
+    direction = scale * rng.normal(size=d)
+    uniforms = np.where(rng.random(n + m) < 0.2, 1.0 - 2.0**-53, rng.random(n + m))
+    interleaving.draft_duel(tied(rng, n, d), rng.normal(size=d), direction, 1.0, uniforms, scores, shown, team)
+    assert len(set(shown.tolist())) == m and set(team.tolist()) <= {-1.0, 0.0, 1.0}
+    lists = rng.permutation(n), rng.permutation(n)
+    shown, chance = interleaving.draw_interleaved(*lists, uniforms[:m], 3.0)
+    assert len(set(shown.tolist())) == m and ((chance >= 0) & (chance <= 1)).all()
+    assert -1.0 - 1e-9 <= interleaving.expected_sign(chance) <= 1.0 + 1e-9
+
+
+@many
+@given(seeds, sizes, st.sampled_from([0.0, 0.01, 0.3, 10.0]), st.integers(0, 2))
+def test_beliefs(rng, n, factor, within_block):
+    scores = np.sort(tied(rng, n))[::-1].copy()
+    points = rng.normal(size=(n, 3))
+    squares = np.einsum("ij,ij->i", points, points)
+    certain, last = np.zeros((n, n), dtype=np.bool_), np.arange(n)
+    above, below = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    step = int(rng.integers(1, n + 1))
+    for first in range(0, n, step):
+        end = min(first + step, n)
+        far = belief.surely_far(scores, squares, factor, first, end)
+        products = points[first:end] @ points[first:far].T
+        belief.mark_certain(scores, squares, products, factor, first, certain, above, below, last)
+    keys = np.where(rng.random(n) < 0.2, 1.0 - 2.0**-53, rng.random(n))
+    block, draw = belief.explore(certain, last, above, below, keys, rng.permutation(n), within_block)
+    assert sorted(draw.tolist()) == list(range(n)) and (np.diff(block) >= 0).all() and (np.diff(block[draw]) >= 0).all()
+    assert (above == certain.sum(axis=0)).all() and (below == certain.sum(axis=1)).all()
+
+
+@many
+@given(seeds, st.integers(0, 30), sizes)
+def test_learning_from_clicks(rng, k, d):
+    clicks, keys = rng.random(k) < rng.random(), rng.random(k)
+    for matched in (keys, keys[:0]):
+        rows = pairs.difference_rows(rng.normal(size=(k, d)), clicks, matched)
+        loss, pull = logistic.loss_and_pull(rows @ rng.normal(size=d) * rng.choice([1.0, 1e5]))
+        assert loss >= 0.0 and ((pull >= 0) & (pull <= 1)).all() and (logistic.slopes(pull) < 0.2501).all()
+    n = k + int(rng.integers(0, 9))
+    scores = tied(rng, n)
+    shown = rng.permutation(n)[:k]
+    weights = pdgd.document_weights(scores[shown], pdgd.log_rest(scores, shown), rng.normal(size=k), clicks)
+    assert weights.sum() == pytest.approx(0.0, abs=1e-9)
+
+
+@many
+@given(seeds, sizes, st.integers(0, 30))
+def test_solving(rng, n, m):
+    root = rng.normal(size=(n, n))
+    matrix = root @ root.T + n * np.eye(n)
+    lower = np.linalg.cholesky(matrix)
+    right, solution = rng.normal(size=n), np.empty(n)
+    cholesky.solve_factored(lower, lower.T.copy(), right, solution)
+    assert matrix @ solution == pytest.approx(right, abs=1e-8)
+    columns = rng.normal(size=(n, m))
+    solved = columns.copy()
+    cholesky.solve_lower(lower, solved)
+    assert lower @ solved == pytest.approx(columns, abs=1e-8)
+
+
+@many
+@given(seeds, st.integers(1, 12), st.sampled_from([3, 60, 900]))
+def test_measures(rng, k, most):
+    lengths = rng.integers(0, most, size=4)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    grades, scores = rng.integers(0, 5, size=offsets[-1]), tied(rng, offsets[-1])
+    gain, discount = np.exp2(np.arange(5)) - 1.0, 1.0 / np.log2(np.arange(2, k + 2))
+    values = ndcg.ndcg_by_query(scores, grades, offsets, gain, discount)
+    assert ((values >= 0) & (values <= 1)).all()
+    shown = rng.permutation(offsets[-1])[: int(rng.integers(0, 20))]
+    reached, wrong = quality.shown_quality(shown, grades, gain, discount)
+    assert 0 <= reached <= 1 + 1e-12 and wrong == misordered.count_misordered(shown, grades, 5)
+    for bad in (np.array([0, 0]), np.array([-1]), np.array([offsets[-1]]), np.array([1 << 62])):
+        assert quality.shown_quality(bad, grades, gain, discount)[1] == -1
+    assert quality.shown_quality(shown, grades + 5 * (offsets[-1] > 0), gain, discount)[1] in (-1, 0)
+
+
+@many
+@given(seeds, st.integers(0, 9), st.integers(1, 12))
+def test_sessions(rng, n_sessions, length):
+    grades = rng.integers(0, 5, size=(n_sessions, length))
+    clicked, examined = np.zeros(grades.shape, dtype=np.bool_), np.zeros(grades.shape, dtype=np.bool_)
+    chances = rng.random(5), rng.random(5)
+    sessions.dependent_visits(grades, *chances, True, rng.random((n_sessions, 2, length)), clicked, examined)
+    assert (examined | ~clicked).all() and (np.diff(examined.astype(int), axis=1) <= 0).all()
+    coins = np.where(rng.random(grades.shape) < 0.2, 1.0 - 2.0**-53, rng.random(grades.shape))
+    for top in sessions.shuffled_tops(length + rng.integers(0, 9, size=n_sessions), coins):
+        assert len(set(top.tolist())) == length
+    assert sessions.extremes(grades.ravel()) == (grades.min(initial=5) % 5, grades.max(initial=0))
+
+
+@many
+@given(seeds, st.integers(0, 20), sizes)
+def test_scaling(rng, n, d):
+    features = np.clip(tied(rng, n, d), -3e38, 3e38).astype(np.float32)
+    offsets = np.array([0, n // 3, n // 3, n])
+    scaling.scale_queries(features, offsets)
+    assert ((features >= 0) & (features <= 1)).all()
+
+
+@many
+@given(st.text("0123456789.eE+-:# \tqidxnaf\r\n", max_size=120), st.integers(0, 4), st.integers(1, 5))
+def test_text_of_any_kind(text, width, n_rows):
+    _parse(text.encode(), width, n_rows)
+
+
+@many
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-1, 9), st.integers(0, 3), st.lists(st.tuples(st.integers(0, 5), st.floats()), max_size=6)
+        ),
+        max_size=6,
+    ),
+    st.integers(0, 5),
+    st.integers(1, 5),
+)
+def test_text_that_is_nearly_right(lines, width, n_rows):
+    text = "".join(
+        f"{grade} qid:{query} {' '.join(f'{feature}:{value!r}' for feature, value in features)}\n"
+        for grade, query, features in lines
+    )
+    _parse(text.encode(), width, n_rows)
+
+
+def _parse(text, width, n_rows):
+    """Parse to the end, as a caller would; a copy of exactly this size, so that no byte beyond it is read unseen."""
+    block = np.array(list(text + b"\n"), dtype=np.uint8)
+    assert 0 <= letor.largest_id(block) <= 1 << 40
+    at, code = 0, letor.FULL
+    while code == letor.FULL:
+        features, grades = np.empty((n_rows, width), dtype=np.float32), np.empty(n_rows, dtype=np.int64)
+        runs, odd = np.empty((n_rows, 4), dtype=np.int64), np.empty((2 * width + 2, 4), dtype=np.int64)
+        code, stop, rows, n_runs, n_odd, _, begin, end = letor.parse_lines(block, at, features, grades, runs, odd)
+        assert at <= stop <= len(block) and 0 <= begin <= end <= len(block)
+        assert rows <= n_rows and n_runs <= rows + (code > letor.FULL) and n_odd <= len(odd)
+        assert code != letor.FULL or stop > at
+        at = stop
