@@ -1,6 +1,7 @@
 """The best template of a long list: by walks with bounds from tolls and tables, where states are not too many."""
 
 import cython
+from cython.cimports.fairexp.kernels.search.covering import LOOKS
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import Found
 from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
@@ -12,7 +13,7 @@ MARGIN, PART = 8, 20
 """Tables are made for templates that cost no more above the tolls' bound than this, and this part of it; then more."""
 
 GUIDED = 200
-"""Steps of a walk that tolls guide."""
+"""Steps of a walk that tolls guide, and of the search for the best last positions before it."""
 
 CELLS = 2_000
 """Cells of a table that take about the time of one step of a walk."""
@@ -23,11 +24,11 @@ CELLS = 2_000
 class LongLists:
     """The `best` template, and what its cost and, where the least gap was sought, its gap are at least.
 
-    There may be neither tolls nor tables, or no tables. `used` counts the effort of a search.
+    There may be no tolls, tables or tails. `used` counts the effort of a search.
     """
 
-    def __init__(self, round, walk, tolls, tables):
-        self.round, self.walk, self.tolls, self.tables = round, walk, tolls, tables
+    def __init__(self, round, walk, tolls, tables, tails):
+        self.round, self.walk, self.tolls, self.tables, self.tails = round, walk, tolls, tables, tails
         self.best, self.fair = Found(self.round.k), Found(self.round.k)
 
     def take_cheaper(self, other):
@@ -68,6 +69,16 @@ class LongLists:
         self.bound = top + 1
         return False
 
+    def guess(self, limit, max_nodes):
+        """What is quickly found along the tolls: most often nearly the best."""
+        if self.tails is not None:
+            self.tails.search(limit, cython.cast(int64_t, LOOKS * max_nodes))
+            self.used += cython.cast(int64_t, self.tails.found.nodes / LOOKS)
+            self.take_cheaper(self.tails.found)
+        self.walk.search(limit, self.best.cost if self.best.found else NO_LIMIT, 0.0, max_nodes, BY_GUIDE)
+        self.used += self.walk.found.nodes
+        self.take_cheaper(self.walk.found)
+
     def least_cost(self, limit, max_nodes, max_cells):
         """Let `best` be the cheapest template within `limit`, unless it is that already, and `bound` what it costs.
 
@@ -77,10 +88,7 @@ class LongLists:
         self.bound, self.used = self.tolls.bound, 0
         margin: int64_t = MARGIN + self.bound // PART
         if self.bound < IMPOSSIBLE:
-            budget = self.best.cost if self.best.found else NO_LIMIT
-            self.walk.search(limit, budget, 0.0, min(GUIDED, max_nodes // 8), BY_GUIDE)
-            self.used += self.walk.found.nodes
-            self.take_cheaper(self.walk.found)
+            self.guess(limit, min(GUIDED, max_nodes // 8))
         while self.bound < IMPOSSIBLE and self.used < max_nodes:
             if self.best.found and self.bound > self.best.cost:
                 break

@@ -1,14 +1,11 @@
 """The best template of a short list, by covers: the cheapest within the tolerance, or of the least unfair."""
 
 import cython
-from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP
+from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP, LOOKS
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
 from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT
 from cython.cimports.libc.math import INFINITY, ceil
 from cython.cimports.libc.stdint import int64_t
-
-LOOKS = 3.0
-"""Looks at subsets that count as one step of a walk, which takes about the time of three."""
 
 GROWTH = 1.2
 """From one limit to the next, where the least gap is searched for from below; a little more each time."""

@@ -8,6 +8,7 @@ from cython.cimports.fairexp.kernels.search.long_lists import LongLists
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from cython.cimports.fairexp.kernels.search.short_lists import ShortLists
 from cython.cimports.fairexp.kernels.search.tables import Tables
+from cython.cimports.fairexp.kernels.search.tails import Tails
 from cython.cimports.fairexp.kernels.search.tolls import Tolls
 from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT, Walk
 
@@ -20,21 +21,23 @@ TABLED = 20_000
 class Search:
     """Room for one search at a time in lists of the curve P (k,) for so many groups.
 
-    Either subsets of the positions are given, or a lattice of counts, or neither, where there are too many of both.
+    Short lists have subsets of all their positions, long ones of the last, and a lattice of counts unless there are too
+    many.
     """
 
-    def __init__(self, P, n_groups, reach, *, subsets=None, lattice=None):
+    def __init__(self, P, n_groups, reach, subsets, lattice=None):
         self.round = Round(P, n_groups)
         self.template = np.zeros(self.round.k, dtype=np.int64)
-        tolls = tables = None
+        tolls = tables = tails = None
         if lattice is not None:
             tolls = Tolls(self.round, lattice)
             tables = Tables(self.round, lattice, tolls) if len(lattice.states) <= TABLED else None
+            tails = Tails(self.round, lattice, tolls, subsets)
         self.walk = Walk(self.round, reach, lattice, tolls, tables)
-        if subsets is not None:
+        if len(subsets.worth) == 1 << self.round.k:
             self.short = ShortLists(self.round, self.walk, Cover(self.round, subsets))
         else:
-            self.long = LongLists(self.round, self.walk, tolls, tables)
+            self.long = LongLists(self.round, self.walk, tolls, tables, tails)
 
     def solve(self, draw: Draw, aim: Aim, effort: Effort):
         """The best ranking for a draw.
