@@ -7,7 +7,7 @@ from fairexp.kernels.search.walk cimport Walk
 
 cdef int64_t MARGIN
 cdef int64_t PART
-cdef int64_t GUIDED
+cdef int64_t GUESS
 cdef int64_t CELLS
 
 

@@ -10,7 +10,7 @@ from cython.cimports.fairexp.kernels.search.short_lists import ShortLists
 from cython.cimports.fairexp.kernels.search.tables import Tables
 from cython.cimports.fairexp.kernels.search.tails import Tails
 from cython.cimports.fairexp.kernels.search.tolls import Tolls
-from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT, Walk
+from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT, Walk
 
 TABLED = 20_000
 """Largest lattice that tables are made for."""
@@ -33,8 +33,8 @@ class Search:
             tolls = Tolls(self.round, lattice)
             tables = Tables(self.round, lattice, tolls) if len(lattice.states) <= TABLED else None
             tails = Tails(self.round, lattice, tolls, subsets)
-        self.walk = Walk(self.round, reach, lattice, tolls, tables)
-        if len(subsets.worth) == 1 << self.round.k:
+        self.walk = Walk(self.round, reach, lattice, tables)
+        if lattice is None and len(subsets.worth) == 1 << self.round.k:
             self.short = ShortLists(self.round, self.walk, Cover(self.round, subsets))
         else:
             self.long = LongLists(self.round, self.walk, tolls, tables, tails)
@@ -55,7 +55,7 @@ class Search:
 
     def find(self, aim, effort):
         """Search: first by a short walk without bounds, which settles the easy rounds."""
-        self.walk.search(aim.tolerance, NO_LIMIT, 0.0, effort.plain_nodes, ALONE)
+        self.walk.search(aim.tolerance, NO_LIMIT, 0.0, effort.plain_nodes, False)
         if self.walk.found.nodes <= effort.plain_nodes and self.walk.found.found and not aim.fairest:
             self.template[:] = self.walk.found.template
             self.cost, self.bound, self.gap_bound = self.walk.found.cost, self.walk.found.cost, 0.0
