@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -321,3 +323,14 @@ def test_bad_arguments_are_named(argument, value):
     with pytest.raises(ArgumentError) as error:
         best_template(arguments.pop("order"), arguments.pop("groups"), arguments.pop("certain_order"), **arguments)
     assert error.value.argument == argument
+
+
+def test_threads_search_side_by_side():
+    """Kernels run without the interpreter's lock, so several searches for one curve are under way at once."""
+    rng = np.random.default_rng(8)
+    cases = [hard_round(rng, number, n_groups=2 + number % 4, length=(9, 7, 5, 5)[number % 4]) for number in range(60)]
+    alone = [list(solve(case).shown) for case in cases]
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(5):
+            together = list(threads.map(solve, cases))
+            assert [list(answer.shown) for answer in together] == alone

@@ -16,6 +16,7 @@ from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Aim, Corridors, Draw, Round
 from fairexp.kernels.search.subsets import Subsets
 from fairexp.kernels.search.tables import Tables
+from fairexp.kernels.search.tails import Tails
 from fairexp.kernels.search.tolls import Tolls
 
 seeds = st.integers(0, 2**32 - 1)
@@ -155,3 +156,19 @@ def test_tables_never_claim_too_much(n_groups, scale):
         seen += 1
         tight += least >= cheapest - length * 2**tables.shift
     assert seen > 5 and tight > seen // 2
+
+
+def test_a_first_guess_for_a_long_list_is_fair():
+    rng, found = np.random.default_rng(2), 0
+    for _ in range(40):
+        round = make_round(rng, 3, 24, n=120)
+        tolls, lattice = surveyed(round, 0.1)
+        tails = Tails(round, lattice, tolls, Subsets(round.P[-8:]))
+        tails.search(0.1, 100_000)
+        if tails.found.found:
+            template, E = np.array(tails.found.template), np.array(round.spent)
+            np.add.at(E, template, round.P)
+            assert largest_gap(E, round.w) <= 0.1 + SLACK
+            assert tails.found.cost == round.price(template)
+        found += tails.found.found
+    assert found >= 36

@@ -34,8 +34,9 @@ MAX_STATES = 50_000
 MAX_CELLS = {2: 1_400_000, 3: 1_000_000}
 """Most cells in the tables of costs ahead, for two groups and for more; a grid that takes more is made coarser."""
 
-SHORT = 12
-"""Lists of at most this many positions are put together from subsets of positions, which takes memory for 3**SHORT."""
+SHORT, LAST = 12, 10
+"""Lists of at most this many positions are put together from subsets of positions, which takes memory for 3**SHORT of
+them; so are the last positions of longer lists, for a first guess."""
 
 EXHAUSTIVE_BITS = 16.0
 RESOLUTION = 0.05
@@ -184,11 +185,12 @@ def _idle(exposure: bytes, n_groups: int) -> list[Search]:
 
 
 def _new_search(exposure: bytes, n_groups: int) -> Search:
-    """A search for this curve, with what helps it: subsets of positions if they are few, or else the lattice."""
+    """A search for this curve, with what helps it: subsets of the positions, or of the last ones and the lattice."""
     curve = np.frombuffer(exposure)
     if len(curve) <= SHORT:
-        return Search(curve, n_groups, _reach(exposure), subsets=_subsets(exposure))
-    return Search(curve, n_groups, _reach(exposure), lattice=_lattice(len(curve), n_groups))
+        return Search(curve, n_groups, _reach(exposure), _subsets(exposure))
+    last = curve[-LAST:].tobytes()
+    return Search(curve, n_groups, _reach(exposure), _subsets(last), _lattice(len(curve), n_groups))
 
 
 @lru_cache(maxsize=64)

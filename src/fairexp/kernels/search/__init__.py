@@ -9,9 +9,10 @@ A map, in the order of what is tried (`templates` tries it; each part builds on 
   whose sums fit. It is exact when finished, which with two groups it always is. If nothing is within the tolerance,
   covers with a limit that rises find the least gap, and then the cheapest with that.
 - `long_lists`: on the `lattice` of counts, `tolls` on exposure (Lagrange multipliers) prove what templates cost at
-  least, guide a walk to a good one, and leave few states. On these, `tables` hold what completing a template must cost:
-  exact, with two and three groups, but for rounding. A walk that minds them, with a budget that rises from the bound,
-  finds the best and proves it. If nothing is within the tolerance, a walk for the least gap sets the limit.
+  least, and leave few states. `tails` find a first fair one: the top is filled along the tolls, the last ten positions
+  by a cover. On the states that are left, `tables` hold what completing a template must cost: exact, with two and three
+  groups, but for rounding. A walk that minds them, with a budget that rises from the bound, finds the best and proves
+  it. If nothing is within the tolerance, a walk for the least gap sets the limit.
 
 Effort is bounded, and what is not proven states its bound. A `Search` has room for one search at a time: threads take
 one each.

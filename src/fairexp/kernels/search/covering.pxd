@@ -6,6 +6,7 @@ cdef int64_t CHEAPEST
 cdef int64_t FAIREST_OF_THOSE
 cdef int64_t LEAST_GAP
 cdef int64_t BRANCH
+cdef double LOOKS
 
 
 cdef class Cover:

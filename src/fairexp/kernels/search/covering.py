@@ -17,6 +17,9 @@ CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP = 0, 1, 2
 """What is searched for: the least cost, of equals the one closest to the draw; of equals the least gap, then the draw;
 or the least gap alone."""
 
+LOOKS = 3.0
+"""Looks at subsets that count as one step of a walk, which takes about the time of three."""
+
 BRANCH = 2
 """Effort of trying a subset before the last two groups, in looks at one of theirs."""
 

@@ -1,12 +1,13 @@
 from libc.stdint cimport int64_t
 from fairexp.kernels.search.rounds cimport Aim, Effort, Found, Round
 from fairexp.kernels.search.tables cimport Tables
+from fairexp.kernels.search.tails cimport Tails
 from fairexp.kernels.search.tolls cimport Tolls
 from fairexp.kernels.search.walk cimport Walk
 
 cdef int64_t MARGIN
 cdef int64_t PART
-cdef int64_t GUIDED
+cdef int64_t GUESS
 cdef int64_t CELLS
 
 
@@ -15,6 +16,7 @@ cdef class LongLists:
     cdef Walk walk
     cdef Tolls tolls
     cdef Tables tables
+    cdef Tails tails
     cdef bint has_tables
     cdef readonly Found best
     cdef readonly Found fair
@@ -25,6 +27,7 @@ cdef class LongLists:
     cdef void take_cheaper(self, Found other) noexcept nogil
     cdef void table(self, int64_t top, int64_t max_cells) noexcept nogil
     cdef bint rise(self, double limit, int64_t top, int64_t max_nodes) noexcept nogil
+    cdef void guess(self, double limit, int64_t max_nodes) noexcept nogil
     cdef void least_cost(self, double limit, int64_t max_nodes, int64_t max_cells) noexcept nogil
     cdef void go_on(self, double limit, int64_t walked, int64_t max_nodes, int64_t max_cells) noexcept nogil
     cdef void fairest_of_cheapest(self, double tolerance, int64_t left, Effort effort) noexcept nogil

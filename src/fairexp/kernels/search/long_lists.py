@@ -1,18 +1,19 @@
 """The best template of a long list: by walks with bounds from tolls and tables, where states are not too many."""
 
 import cython
+from cython.cimports.fairexp.kernels.search.covering import LOOKS
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import Found
 from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
-from cython.cimports.fairexp.kernels.search.walk import ALONE, BY_GUIDE, BY_TABLES, NO_LIMIT
+from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.libc.stdint import int64_t
 
 MARGIN, PART = 8, 20
 """Tables are made for templates that cost no more above the tolls' bound than this, and this part of it; then more."""
 
-GUIDED = 200
-"""Steps of a walk that tolls guide."""
+GUESS = 200
+"""Effort of the first guess, in steps of a walk."""
 
 CELLS = 2_000
 """Cells of a table that take about the time of one step of a walk."""
@@ -23,11 +24,11 @@ CELLS = 2_000
 class LongLists:
     """The `best` template, and what its cost and, where the least gap was sought, its gap are at least.
 
-    There may be neither tolls nor tables, or no tables. `used` counts the effort of a search.
+    There may be no tolls, tables or tails. `used` counts the effort of a search.
     """
 
-    def __init__(self, round, walk, tolls, tables):
-        self.round, self.walk, self.tolls, self.tables = round, walk, tolls, tables
+    def __init__(self, round, walk, tolls, tables, tails):
+        self.round, self.walk, self.tolls, self.tables, self.tails = round, walk, tolls, tables, tails
         self.best, self.fair = Found(self.round.k), Found(self.round.k)
 
     def take_cheaper(self, other):
@@ -56,7 +57,7 @@ class LongLists:
             for t in range(self.tables.count):
                 budget = max(budget, self.tables.least_ahead(t, 0, 0, self.walk.goal, -1))
         while budget <= top:
-            self.walk.search(limit, budget, 0.0, max_nodes - nodes, BY_TABLES if self.has_tables else ALONE)
+            self.walk.search(limit, budget, 0.0, max_nodes - nodes, self.has_tables)
             nodes += self.walk.found.nodes
             self.used += self.walk.found.nodes
             if nodes > max_nodes or self.walk.found.found:
@@ -68,6 +69,12 @@ class LongLists:
         self.bound = top + 1
         return False
 
+    def guess(self, limit, max_nodes):
+        """What is quickly found along the tolls: most often nearly the best."""
+        self.tails.search(limit, cython.cast(int64_t, LOOKS * max_nodes))
+        self.used += cython.cast(int64_t, self.tails.found.nodes / LOOKS)
+        self.take_cheaper(self.tails.found)
+
     def least_cost(self, limit, max_nodes, max_cells):
         """Let `best` be the cheapest template within `limit`, unless it is that already, and `bound` what it costs.
 
@@ -77,10 +84,7 @@ class LongLists:
         self.bound, self.used = self.tolls.bound, 0
         margin: int64_t = MARGIN + self.bound // PART
         if self.bound < IMPOSSIBLE:
-            budget = self.best.cost if self.best.found else NO_LIMIT
-            self.walk.search(limit, budget, 0.0, min(GUIDED, max_nodes // 8), BY_GUIDE)
-            self.used += self.walk.found.nodes
-            self.take_cheaper(self.walk.found)
+            self.guess(limit, min(GUESS, max_nodes // 8))
         while self.bound < IMPOSSIBLE and self.used < max_nodes:
             if self.best.found and self.bound > self.best.cost:
                 break
@@ -98,7 +102,7 @@ class LongLists:
         """Let `best` be the cheapest template within `limit`, if there is one, after a walk of up to `walked` nodes."""
         if self.tolls is None and self.walk.found.nodes > walked:
             walked = max_nodes
-            self.walk.search(limit, NO_LIMIT, 0.0, max_nodes, ALONE)
+            self.walk.search(limit, NO_LIMIT, 0.0, max_nodes, False)
         self.best.take(self.walk.found)
         self.used, self.has_tables = self.best.nodes, False
         if self.best.nodes <= walked:
@@ -115,13 +119,12 @@ class LongLists:
             self.table(self.best.cost, effort.max_cells)
             if self.has_tables:
                 left = max(left - self.tables.n_cells // CELLS, effort.plain_nodes)
-        help = BY_TABLES if self.has_tables else ALONE
-        self.walk.search(tolerance, self.best.cost, effort.resolution, left, help)
+        self.walk.search(tolerance, self.best.cost, effort.resolution, left, self.has_tables)
         self.gap_bound = self.walk.found.gap - effort.resolution if self.walk.found.nodes <= left else 0.0
         if self.walk.found.found:
             self.best.take(self.walk.found)
             left = max(left - self.walk.found.nodes, effort.plain_nodes)
-            self.walk.search(self.best.gap, self.best.cost, 0.0, left, help)
+            self.walk.search(self.best.gap, self.best.cost, 0.0, left, self.has_tables)
             if self.walk.found.found:
                 self.best.take(self.walk.found)
 
@@ -142,7 +145,7 @@ class LongLists:
         self.fair.forget()
         if self.bound < IMPOSSIBLE:
             # There may be some that were not found: any will do.
-            self.walk.search(tolerance, NO_LIMIT, INFINITY, left // 2, ALONE)
+            self.walk.search(tolerance, NO_LIMIT, INFINITY, left // 2, False)
             self.fair.take(self.walk.found)
             left -= min(self.fair.nodes, left // 2)
         else:
@@ -150,13 +153,13 @@ class LongLists:
         if not self.fair.found:
             # A walk without a limit finds some template in as many steps as there are positions.
             left = max(left, self.round.k)
-            self.walk.search(INFINITY, NO_LIMIT, effort.resolution, left, ALONE)
+            self.walk.search(INFINITY, NO_LIMIT, effort.resolution, left, False)
             self.fair.take(self.walk.found)
             if self.fair.nodes <= left:
                 self.gap_bound = max(self.gap_bound, self.fair.gap - effort.resolution)
             left -= min(self.fair.nodes, left)
         limit = max(self.fair.gap, tolerance)
-        self.walk.search(limit, NO_LIMIT, 0.0, plain, ALONE)
+        self.walk.search(limit, NO_LIMIT, 0.0, plain, False)
         self.go_on(limit, plain, max(left, plain), effort.max_cells)
         # What an unfinished search was to improve on is an answer all the same.
         self.take_cheaper(self.fair)

@@ -3,7 +3,6 @@ from fairexp.kernels.search.covering cimport Cover
 from fairexp.kernels.search.rounds cimport Aim, Corridors, Effort, Found, Round
 from fairexp.kernels.search.walk cimport Walk
 
-cdef double LOOKS
 cdef double GROWTH
 
 

@@ -1,14 +1,11 @@
 """The best template of a short list, by covers: the cheapest within the tolerance, or of the least unfair."""
 
 import cython
-from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP
+from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP, LOOKS
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
-from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT
+from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT
 from cython.cimports.libc.math import INFINITY, ceil
 from cython.cimports.libc.stdint import int64_t
-
-LOOKS = 3.0
-"""Looks at subsets that count as one step of a walk, which takes about the time of three."""
 
 GROWTH = 1.2
 """From one limit to the next, where the least gap is searched for from below; a little more each time."""
@@ -68,7 +65,7 @@ class ShortLists:
                 self.gap_bound = self.fair.gap - resolution if self.fair.found else limit
         if not self.fair.found:
             # A walk without a limit finds some template in as many steps as there are positions.
-            self.walk.search(INFINITY, NO_LIMIT, resolution, max(max_nodes // 4, self.round.k), ALONE)
+            self.walk.search(INFINITY, NO_LIMIT, resolution, max(max_nodes // 4, self.round.k), False)
             self.fair.take(self.walk.found)
         self.fair.nodes = used
 

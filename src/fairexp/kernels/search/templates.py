@@ -8,8 +8,9 @@ from cython.cimports.fairexp.kernels.search.long_lists import LongLists
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from cython.cimports.fairexp.kernels.search.short_lists import ShortLists
 from cython.cimports.fairexp.kernels.search.tables import Tables
+from cython.cimports.fairexp.kernels.search.tails import Tails
 from cython.cimports.fairexp.kernels.search.tolls import Tolls
-from cython.cimports.fairexp.kernels.search.walk import ALONE, NO_LIMIT, Walk
+from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT, Walk
 
 TABLED = 20_000
 """Largest lattice that tables are made for."""
@@ -20,21 +21,23 @@ TABLED = 20_000
 class Search:
     """Room for one search at a time in lists of the curve P (k,) for so many groups.
 
-    Either subsets of the positions are given, or a lattice of counts, or neither, where there are too many of both.
+    Short lists have subsets of all their positions, long ones of the last, and a lattice of counts unless there are too
+    many.
     """
 
-    def __init__(self, P, n_groups, reach, *, subsets=None, lattice=None):
+    def __init__(self, P, n_groups, reach, subsets, lattice=None):
         self.round = Round(P, n_groups)
         self.template = np.zeros(self.round.k, dtype=np.int64)
-        tolls = tables = None
+        tolls = tables = tails = None
         if lattice is not None:
             tolls = Tolls(self.round, lattice)
             tables = Tables(self.round, lattice, tolls) if len(lattice.states) <= TABLED else None
-        self.walk = Walk(self.round, reach, lattice, tolls, tables)
-        if subsets is not None:
+            tails = Tails(self.round, lattice, tolls, subsets)
+        self.walk = Walk(self.round, reach, lattice, tables)
+        if lattice is None and len(subsets.worth) == 1 << self.round.k:
             self.short = ShortLists(self.round, self.walk, Cover(self.round, subsets))
         else:
-            self.long = LongLists(self.round, self.walk, tolls, tables)
+            self.long = LongLists(self.round, self.walk, tolls, tables, tails)
 
     def solve(self, draw: Draw, aim: Aim, effort: Effort):
         """The best ranking for a draw.
@@ -52,7 +55,7 @@ class Search:
 
     def find(self, aim, effort):
         """Search: first by a short walk without bounds, which settles the easy rounds."""
-        self.walk.search(aim.tolerance, NO_LIMIT, 0.0, effort.plain_nodes, ALONE)
+        self.walk.search(aim.tolerance, NO_LIMIT, 0.0, effort.plain_nodes, False)
         if self.walk.found.nodes <= effort.plain_nodes and self.walk.found.found and not aim.fairest:
             self.template[:] = self.walk.found.template
             self.cost, self.bound, self.gap_bound = self.walk.found.cost, self.walk.found.cost, 0.0

@@ -6,12 +6,6 @@ from fairexp.kernels.search.subsets import Subsets
 
 class Search:
     def __init__(
-        self,
-        P: Floats,
-        n_groups: int,
-        reach: Reach,
-        *,
-        subsets: Subsets | None = None,
-        lattice: Lattice | None = None,
+        self, P: Floats, n_groups: int, reach: Reach, subsets: Subsets, lattice: Lattice | None = None
     ) -> None: ...
     def solve(self, draw: Draw, aim: Aim, effort: Effort) -> tuple[Ints, Ints, int, Floats, float, int, float]: ...

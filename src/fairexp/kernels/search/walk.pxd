@@ -3,22 +3,16 @@ from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.reach cimport Reach
 from fairexp.kernels.search.rounds cimport Corridors, Found, Round
 from fairexp.kernels.search.tables cimport Tables
-from fairexp.kernels.search.tolls cimport Tolls
 
 cdef int64_t NO_LIMIT
-cdef int64_t ALONE
-cdef int64_t BY_GUIDE
-cdef int64_t BY_TABLES
 
 
 cdef class Walk:
     cdef Round round
     cdef Reach reach
     cdef Lattice lattice
-    cdef Tolls tolls
     cdef Tables tables
     cdef readonly Found found
-    cdef bint guided
     cdef bint for_gap
     cdef Corridors goal
     cdef double[:, ::1] gain
@@ -30,7 +24,7 @@ cdef class Walk:
     cdef int64_t[::1] tried
     cdef int64_t[::1] path
 
-    cdef double key(self, int64_t p, int64_t g) noexcept nogil
+    cdef double key(self, int64_t g) noexcept nogil
     cdef void stop_at(self, int64_t p, int64_t price) noexcept nogil
     cdef int64_t price(self, int64_t p, int64_t g) noexcept nogil
     cdef void add_gain(self, int64_t p, int64_t g) noexcept nogil
@@ -38,5 +32,5 @@ cdef class Walk:
     cdef bint can_end_cheaply(self, int64_t p, int64_t allowance) noexcept nogil
     cdef bint enter(self, int64_t price, double resolution) noexcept nogil
     cdef void search(
-        self, double limit, int64_t budget, double resolution, int64_t max_nodes, int64_t help
+        self, double limit, int64_t budget, double resolution, int64_t max_nodes, bint tabled
     ) noexcept nogil

@@ -13,9 +13,6 @@ from cython.cimports.libc.stdint import int64_t
 NO_LIMIT = 2**60
 """A budget that nothing exceeds."""
 
-ALONE, BY_GUIDE, BY_TABLES = 0, 1, 2
-"""What helps a walk."""
-
 
 @cython.final
 @cython.cclass
@@ -27,18 +24,16 @@ class Walk:
     group (G,): how many are `gone`; exposure, and the corridors, stand in the `goal`.
     """
 
-    def __init__(self, round, reach, lattice=None, tolls=None, tables=None):
-        self.round, self.reach, self.lattice, self.tolls, self.tables = round, reach, lattice, tolls, tables
+    def __init__(self, round, reach, lattice=None, tables=None):
+        self.round, self.reach, self.lattice, self.tables = round, reach, lattice, tables
         k, n_groups = self.round.k, self.round.n_groups
         self.goal, self.found = Corridors(round), Found(k)
         self.gone, self.gain = np.zeros(n_groups, dtype=np.int64), np.zeros((k + 1, n_groups))
         self.choices = np.zeros((k + 1, n_groups), dtype=np.int64)
         self.total, self.state, self.n_choices, self.tried, self.path = np.zeros((5, k + 1), dtype=np.int64)
 
-    def key(self, p, g):
-        """What decides when group g is tried at position p: the least first."""
-        if self.guided:
-            return self.tolls.guide[self.state[p], g]
+    def key(self, g):
+        """What decides when group g is tried: the least first."""
         if self.for_gap:
             return self.goal.E[g] / self.round.w[g]
         return self.round.place[g, self.gone[g]]
@@ -48,8 +43,8 @@ class Walk:
         count: int64_t = 0
         for g in range(self.round.n_groups):
             if self.gone[g] < self.round.size[g]:
-                at, key = count, self.key(p, g)
-                while at > 0 and self.key(p, self.choices[p, at - 1]) > key:
+                at, key = count, self.key(g)
+                while at > 0 and self.key(self.choices[p, at - 1]) > key:
                     self.choices[p, at] = self.choices[p, at - 1]
                     at -= 1
                 self.choices[p, at] = g
@@ -106,20 +101,19 @@ class Walk:
             self.goal.narrow(gap - resolution)
         return True
 
-    def search(self, limit, budget, resolution, max_nodes, help):
+    def search(self, limit, budget, resolution, max_nodes, tabled):
         """The best template whose gap is at most `limit` and whose cost is at most `budget`.
 
         With `resolution` 0 it looks for the least cost: choices are tried in the order of the draw and only a cheaper
         template replaces an earlier one, so among equals the one closest to the draw from the top down wins. With a
         positive `resolution` it looks for the least gap, up to that much, and the group that lags most is tried first.
-        It goes `ALONE`, or `BY_GUIDE`, where tolls tell by state what to try first instead, or `BY_TABLES`, whose
-        bounds it minds. More than `max_nodes` nodes end it with the best so far.
+        If it is `tabled`, it minds the tables' bounds. More than `max_nodes` nodes end it with the best so far.
         """
         k = self.round.k
         least: int64_t = budget + 1
         nodes: int64_t = 0
         p: int64_t = 0
-        self.guided, self.for_gap = help == BY_GUIDE, resolution > 0.0
+        self.for_gap = resolution > 0.0
         self.goal.narrow(limit)
         self.gone[:] = 0
         self.goal.E[:] = self.round.spent
@@ -145,8 +139,8 @@ class Walk:
                     least = price
                 continue
             self.gone[g] += 1
-            self.state[p + 1] = self.lattice.child[self.state[p], g] if help != ALONE else 0
-            if self.can_end_inside(p + 1) and (help != BY_TABLES or self.can_end_cheaply(p + 1, least - 1 - price)):
+            self.state[p + 1] = self.lattice.child[self.state[p], g] if tabled else 0
+            if self.can_end_inside(p + 1) and (not tabled or self.can_end_cheaply(p + 1, least - 1 - price)):
                 p += 1
                 self.stop_at(p, price)
             else:

@@ -2,7 +2,6 @@ from fairexp.kernels.search.lattice import Lattice
 from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Found, Round
 from fairexp.kernels.search.tables import Tables
-from fairexp.kernels.search.tolls import Tolls
 
 class Walk:
     found: Found
@@ -11,6 +10,5 @@ class Walk:
         round: Round,
         reach: Reach,
         lattice: Lattice | None = None,
-        tolls: Tolls | None = None,
         tables: Tables | None = None,
     ) -> None: ...
