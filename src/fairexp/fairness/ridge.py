@@ -47,12 +47,15 @@ class OnlineRidge:
         self.weights = self._inverse @ self._moment
 
     def take_over(self, before: OnlineRidge, matching: Matching) -> None:
-        """Go on from rows of other features: those that are gone leave, those that are new were 0."""
+        """Go on from rows of other features: those that are gone leave, those that are new were 0.
+
+        Weights stay as they are; the next rows bring them to the least squares that are left.
+        """
         self._matrix = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
         self._matrix.flat[:: len(self._matrix) + 1] += self._regularization
         self._moment = matching.moment(before._moment)
         self._refresh()
-        self.weights = self._inverse @ self._moment
+        self.weights = matching.weights(before.weights)
 
     def state(self) -> State:
         """All that `restore` needs, as arrays."""

@@ -57,10 +57,10 @@ class RunningScale:
 
     >>> scale = RunningScale(2, adjusted=np.array([True, False]), centred=True)
     >>> scale.use(*scale.proposal(np.array([[0.0, 5.0], [3.0, 7.0]], dtype=np.float32)))
-    array([0.19245009, 1.        ])
+    array([0.13608276, 1.        ])
     >>> scale(np.array([[0.0, 5.0], [3.0, 7.0]], dtype=np.float32)).round(3)
-    array([[-0.289,  5.   ],
-           [ 0.289,  7.   ]])
+    array([[-0.204,  5.   ],
+           [ 0.204,  7.   ]])
     """
 
     def __init__(self, n_features: int, *, adjusted: Bools, centred: bool) -> None:
