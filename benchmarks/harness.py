@@ -104,7 +104,7 @@ def by_turns(
 ) -> tuple[Floats, Floats]:
     """Seconds (turns,) of `a` and of `b`, measured by turns; `times` calls make a sample.
 
-    With `warm_up` both are called once before; without, `a` alone is, which may have to be compiled.
+    With `warm_up` both are called once before; without, `a` alone is.
     """
     a()
     if warm_up:

@@ -24,7 +24,7 @@ def parts(quick: bool) -> Iterator[Part]:
 
 
 def seeds_row(*, rounds: int, turns: int) -> Iterator[Outcome]:
-    """Eight seeds, loading the data included; before, either way has been gone once, so compiled functions are loaded.
+    """Eight seeds, loading the data included; before, either way has been gone once.
 
     Where the machine has less than two cores to give, the interval reaches up to what the ratio would be with two.
     """

@@ -18,7 +18,7 @@ from fairexp.data import read_letor
 
 N_FEATURES = 136
 TIMED, WEIGHED = 210, 400
-"""Megabytes of text: what a process needs besides the data (Python, numba, scipy) must not be all that is weighed."""
+"""Megabytes of text: what a process needs besides the data (Python, numpy) must not be all that is weighed."""
 PEAK = """
 import sys
 from pathlib import Path
@@ -69,7 +69,7 @@ def _rows(text: Path, cache: Path, name: str, *, turns: int) -> Iterator[Outcome
 
 
 def peak_row(text: Path) -> Outcome:
-    """Peak resident memory of a new process that reads the file, numba and all, over the size of the matrix."""
+    """Peak resident memory of a new process that reads the file, Python and all, over the size of the matrix."""
     peaks = []
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", PEAK, text], check=True, capture_output=True, text=True)
