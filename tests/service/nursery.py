@@ -22,6 +22,7 @@ def die_with_parent() -> None:
 def main() -> None:
     import uvicorn
 
+    from fairexp.service.building import try_out
     from fairexp.service.server import server_config
     from fairexp.service.service import Service
     from fairexp.service.settings import Settings
@@ -30,6 +31,7 @@ def main() -> None:
 
     die_with_parent()
     address, port, settings = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+    try_out(SPEC)  # imports what ranking needs, once for all children
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:
