@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import logging
 import subprocess
 import sys
 import tempfile
@@ -172,6 +173,7 @@ def serve(folder: str, mode: str) -> None:
     from fairexp.service.service import Service
     from fairexp.service.store import open_store
 
+    logging.getLogger("fairexp.service").setLevel(logging.ERROR)  # what hostile clients send is refused as it should be
     spec = PolicySpec(features=D, groups={"small": 1.0, "large": 1.0}, length=LENGTH, tolerance=0.1, seed=1)
     service = Service(open_store(Path(folder) / "store.db"), policies={"bench": spec}, open=True)
     listener = socket.socket()

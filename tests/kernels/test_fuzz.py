@@ -144,7 +144,7 @@ def test_scaling(rng, n, d):
 @many
 @given(st.text("0123456789.eE+-:# \tqidxnaf\r\n", max_size=120), st.integers(0, 4), st.integers(1, 5))
 def test_text_of_any_kind(text, width, n_rows):
-    _parse(text.encode(), width, n_rows)
+    check_parsing(text.encode(), width, n_rows)
 
 
 @many
@@ -163,10 +163,10 @@ def test_text_that_is_nearly_right(lines, width, n_rows):
         f"{grade} qid:{query} {' '.join(f'{feature}:{value!r}' for feature, value in features)}\n"
         for grade, query, features in lines
     )
-    _parse(text.encode(), width, n_rows)
+    check_parsing(text.encode(), width, n_rows)
 
 
-def _parse(text, width, n_rows):
+def check_parsing(text, width, n_rows):
     """Parse to the end, as a caller would; a copy of exactly this size, so that no byte beyond it is read unseen."""
     block = np.array(list(text + b"\n"), dtype=np.uint8)
     assert 0 <= letor.largest_id(block) <= 1 << 40
