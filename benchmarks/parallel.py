@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, spread
-from fairexp.simulation.batch import run_many
+from fairexp.simulation.pool.batch import run_many
 from fairexp.simulation.settings import DataSettings, Settings, loaded_parts
 
 SPIN_SECONDS = 1.0

@@ -168,8 +168,8 @@ def serve(folder: str, mode: str) -> None:
 
     import uvicorn
 
-    from fairexp.service.policy import PolicySpec
-    from fairexp.service.server import server_config
+    from fairexp.service.http.server import server_config
+    from fairexp.service.policies.spec import PolicySpec
     from fairexp.service.service import Service
     from fairexp.service.store import open_store
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from fairexp.data.synthetic import world
-from fairexp.service import packing
-from fairexp.service.engine import Engine
-from fairexp.service.policy import PolicySpec
-from fairexp.service.records import Floats32
-from fairexp.service.runtime import Candidates
+from fairexp.service.engine.engine import Engine
+from fairexp.service.engine.runtime import Candidates
+from fairexp.service.log import codec as packing
+from fairexp.service.log.records import Floats32
+from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.settings import Settings
 from fairexp.service.store import open_store
 

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.stats import t
 
 from fairexp.arrays import Floats
-from fairexp.simulation.batch import run_many
-from fairexp.simulation.recording import GAMMA
+from fairexp.simulation.pool.batch import run_many
 from fairexp.simulation.run import Result
 from fairexp.simulation.settings import DataSettings, Settings
+from fairexp.simulation.trace import GAMMA
 
 WORLDS = ("mslr-pagerank", "yahoo-9")
 KINDS = ("full", "diagonal")

@@ -10,8 +10,8 @@ from benchmarks.million import N_DOCUMENTS, N_FEATURES, POINTS, play_long, small
 from benchmarks.widths import Quality, interval, lines, quality
 from benchmarks.workloads import pool, warm_ranker
 from fairexp.rankers.confidence import DiagonalConfidence
-from fairexp.simulation.recording import GAMMA
 from fairexp.simulation.run import Result
+from fairexp.simulation.trace import GAMMA
 
 
 def test_products_in_slabs_are_the_products():

@@ -8,8 +8,8 @@ from pyarrow import parquet
 from fairexp.charts import read_rows, read_run
 from fairexp.charts.rows import over_seeds
 from fairexp.errors import DataError
-from fairexp.simulation.recording import GAMMA
 from fairexp.simulation.settings import DataSettings, Settings, run
+from fairexp.simulation.trace import GAMMA
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from fairexp.cli.demo import RANKERS, TOLERANCE, demo_runs
-from fairexp.cli.reading import Within, share_within
+from fairexp.cli.commands.demo import RANKERS, TOLERANCE, demo_runs
+from fairexp.cli.printing.demo_text import Within, share_within
 
 Run = Callable[..., Result]
 

@@ -69,7 +69,7 @@ def test_what_the_system_refuses_is_one_line_too(fairexp: Run, tmp_path, monkeyp
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/far/away")
 
-    monkeypatch.setattr("fairexp.cli.rankers._list", refuse)
+    monkeypatch.setattr("fairexp.cli.commands.rankers._list", refuse)
     assert fairexp("rankers", exit_code=2).stderr == "Error: /far/away: Permission denied\n"
 
 
@@ -83,5 +83,5 @@ def test_an_interrupt_anywhere_exits_with_130(fairexp: Run, monkeypatch: pytest.
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairexp.cli.rankers._list", interrupt)
+    monkeypatch.setattr("fairexp.cli.commands.rankers._list", interrupt)
     assert fairexp("rankers", exit_code=130).stderr == "Interrupted.\n"

@@ -9,7 +9,7 @@ import typer
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from fairexp.cli.exposure import exposure
+from fairexp.cli.commands.exposure import exposure
 from fairexp.errors import ArgumentError, DataError
 from fairexp.fairness.exposure import estimate_exposure, exposure_curve
 

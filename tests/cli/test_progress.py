@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from fairexp.cli.progress import Bar, Lines, Pace, watcher
-from fairexp.simulation.recording import GAMMA
+from fairexp.cli.printing.progress import Bar, Lines, Pace, watcher
 from fairexp.simulation.settings import Settings
+from fairexp.simulation.trace import GAMMA
 
 RUNS = [Settings(ranker="pdgd", rounds=100), Settings(ranker="dbgd", rounds=100)]
 

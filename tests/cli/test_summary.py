@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairexp.cli.summary import estimate, summarise, write_summary
+from fairexp.cli.printing.summary import estimate, summarise, write_summary
 from fairexp.simulation import Result
 from fairexp.simulation.settings import Settings
 

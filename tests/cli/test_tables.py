@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from fairexp.cli.summary import Estimate, Summary
-from fairexp.cli.tables import comparison, share
+from fairexp.cli.printing.summary import Estimate, Summary
+from fairexp.cli.printing.tables import comparison, share
 
 
 def summary(ranker: str, online: float, *, rounds: int = 1000, largest: float | None = 12_345.678) -> Summary:

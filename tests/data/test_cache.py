@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairexp.data import arranging, read_letor
-from fairexp.data.cache import cache_folder
-from fairexp.data.store import FolderStore
+from fairexp.data import read_letor
+from fairexp.data.letor import layout as arranging
+from fairexp.data.letor.cache import cache_folder
+from fairexp.data.letor.rows import FolderStore
 from fairexp.errors import DataError
 
 TEXT = "".join(f"{i % 5} qid:{i // 4} 1:{i} 2:{i * i % 17}\n" for i in range(40))

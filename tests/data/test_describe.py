@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairexp.cli.data import app
+from fairexp.cli.commands.data import app
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, GroupSummary, describe, group_shares, group_table
 from fairexp.errors import ArgumentError, FairexpError
 

@@ -13,8 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.data import arranging, blocks, parsing, read_letor
-from fairexp.data.numbers import nearest_float32
+from fairexp.data import read_letor
+from fairexp.data.letor import blocks
+from fairexp.data.letor import layout as arranging
+from fairexp.data.letor import parser as parsing
+from fairexp.data.letor.numbers import nearest_float32
 from fairexp.errors import ArgumentError, DataError
 from tests.reference.letor import exact_float32, parse_letor, scale_by_query
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairexp.experiments.local import LocalProcesses
-from fairexp.experiments.reading import validated
-from fairexp.experiments.spec import Experiment
+from fairexp.experiments.plan.spec import Experiment
+from fairexp.experiments.plan.yaml_file import validated
+from fairexp.experiments.run.local import LocalProcesses
 from fairexp.simulation.settings import loaded_parts
 
 ROOT = str(Path(__file__).resolve().parents[2])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairexp.experiments.results import Played, Results
+from fairexp.experiments.claims.results import Played, Results
 from tests.experiments.conftest import small
 
 BASE = {

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fairexp.experiments.claims import CLAIMS, judge_all, rules
-from fairexp.experiments.findings import CONTRADICTED, SUPPORTED, UNDECIDED, Part, effect_text, verdict_on
-from fairexp.experiments.statistics import effect
+from fairexp.experiments.claims.judgement import CONTRADICTED, SUPPORTED, UNDECIDED, Part, effect_text, verdict_on
+from fairexp.experiments.claims.paper import CLAIMS, judge_all, rules
+from fairexp.experiments.claims.statistics import effect
 from tests.experiments.made_up import made_up
 
 

@@ -11,10 +11,10 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from fairexp.experiments.conducting import conduct  # noqa: E402
-from fairexp.experiments.executors import open_executor  # noqa: E402
-from fairexp.experiments.local import LocalProcesses  # noqa: E402
-from fairexp.experiments.records import Records  # noqa: E402
+from fairexp.experiments.run.conduct import conduct  # noqa: E402
+from fairexp.experiments.run.executors import open_executor  # noqa: E402
+from fairexp.experiments.run.local import LocalProcesses  # noqa: E402
+from fairexp.experiments.run.records import Records  # noqa: E402
 from fairexp.experiments.store import open_store  # noqa: E402
 from tests.experiments.conftest import ROOT, one_ranker, small  # noqa: E402
 

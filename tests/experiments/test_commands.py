@@ -84,8 +84,8 @@ def test_reproduce_refuses_what_makes_no_sense(arguments: list[str], told: str, 
 
 
 def test_reproduce_with_another_set_needs_groups_and_uses_its_folds(tmp_path: Path) -> None:
-    from fairexp.cli.reproduce import _place_data
-    from fairexp.experiments.reading import read_document, validated
+    from fairexp.cli.commands.reproduce import _place_data
+    from fairexp.experiments.plan.yaml_file import read_document, validated
 
     for fold in (1, 2):
         (tmp_path / f"Fold{fold}").mkdir()

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.claims import rules
-from fairexp.experiments.conducting import Progress, conduct, make_overview
-from fairexp.experiments.local import LocalProcesses
-from fairexp.experiments.records import Records
+from fairexp.experiments.claims.paper import rules
+from fairexp.experiments.run.conduct import Progress, conduct, make_overview
+from fairexp.experiments.run.local import LocalProcesses
+from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import open_store
 from tests.experiments.conftest import ROOT, one_ranker, small
 from tests.waiting import until

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fairexp.experiments.estimate import Line, Plan, make_plan
-from fairexp.experiments.local import LocalProcesses
-from fairexp.experiments.preparing import prepare
-from fairexp.experiments.records import Records
+from fairexp.experiments.plan.prepared import prepare
+from fairexp.experiments.run.local import LocalProcesses
+from fairexp.experiments.run.plan import Line, Plan, make_plan
+from fairexp.experiments.run.probes import Pace, to_probe
+from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import open_store
-from fairexp.experiments.trying import Pace, to_probe
 from tests.experiments.conftest import small
 
 

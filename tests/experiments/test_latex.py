@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.experiments.claims import judge_all
-from fairexp.experiments.summaries import compare
-from fairexp.experiments.writing import escaped, tabular, write_latex
+from fairexp.experiments.claims.paper import judge_all
+from fairexp.experiments.report.files import escaped, tabular, write_latex
+from fairexp.experiments.report.tables import compare
 from tests.experiments.made_up import made_up
 
 SHOWN_AS = {

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.conducting import conduct
-from fairexp.experiments.local import LocalProcesses
-from fairexp.experiments.paths import located, records_place, with_paths
-from fairexp.experiments.preparing import prepare
-from fairexp.experiments.reading import read_experiment
-from fairexp.experiments.records import Records
+from fairexp.experiments.plan.paths import located, records_place, with_paths
+from fairexp.experiments.plan.prepared import prepare
+from fairexp.experiments.plan.yaml_file import read_experiment
+from fairexp.experiments.run.conduct import conduct
+from fairexp.experiments.run.local import LocalProcesses
+from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import open_store
 from tests.experiments.conftest import letor_set
 from tests.experiments.test_commands import fairexp
@@ -157,7 +157,9 @@ def test_a_path_where_nothing_lies_is_told_with_the_place(lab: Path, change: str
 def test_the_commands_find_data_and_records_from_anywhere(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("altair")
     reported: list[str] = []
-    monkeypatch.setattr("fairexp.cli.experiment.write_report", lambda records, _: reported.append(records.store.place))
+    monkeypatch.setattr(
+        "fairexp.cli.commands.experiment.write_report", lambda records, _: reported.append(records.store.place)
+    )
     file = str(lab / "own.yaml")
     done = fairexp("experiment", "run", file, "--jobs", "1")
     assert done.exit_code == 0, done.output
@@ -177,8 +179,10 @@ def test_what_reproduce_was_told_on_the_command_line_is_kept_for_any_folder(
 ) -> None:
     pytest.importorskip("altair")
     conducted: list[Any] = []
-    monkeypatch.setattr("fairexp.cli.experimenting.carry_out", lambda *given, **how: conducted.append((given[0], how)))
-    monkeypatch.setattr("fairexp.cli.reproduce.write_report", lambda records, folder: None)
+    monkeypatch.setattr(
+        "fairexp.cli.experiment_runs.carry_out", lambda *given, **how: conducted.append((given[0], how))
+    )
+    monkeypatch.setattr("fairexp.cli.commands.reproduce.write_report", lambda records, folder: None)
     monkeypatch.chdir(lab)
     small = ["--rounds", "3", "--seeds", "1", "--user", "base/clicker.yaml", "--group", "2:0.5"]
     done = fairexp("reproduce", "--quick", "--data", "mine=sets/mine", *small, "--out", "records")

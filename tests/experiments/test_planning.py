@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from fairexp.errors import ArgumentError, DataError
-from fairexp.experiments.planning import choose, final_runs, make_run, places, tuning_runs
-from fairexp.experiments.preparing import prepare
-from fairexp.experiments.reading import validated
+from fairexp.experiments.plan.prepared import prepare
+from fairexp.experiments.plan.run_list import choose, final_runs, make_run, places, tuning_runs
+from fairexp.experiments.plan.yaml_file import validated
 from fairexp.experiments.store import open_store
 from tests.experiments.conftest import SMALL, letor_set, small
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.reading import read_experiment
+from fairexp.experiments.plan.yaml_file import read_experiment
 
 
 def written(folder: Path, text: str, name: str = "own.yaml") -> Path:

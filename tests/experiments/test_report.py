@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fairexp.experiments.claims import CLAIMS, judge_all, rules
-from fairexp.experiments.page import page_html
-from fairexp.experiments.report import chart_specs, figures
-from fairexp.experiments.results import mean_over_rounds
-from fairexp.experiments.summaries import all_tables, compare
-from fairexp.experiments.writing import tabular, write_csv, write_latex
+from fairexp.experiments.claims.paper import CLAIMS, judge_all, rules
+from fairexp.experiments.claims.results import mean_over_rounds
+from fairexp.experiments.report.files import tabular, write_csv, write_latex
+from fairexp.experiments.report.page import page_html
+from fairexp.experiments.report.report import chart_specs, figures
+from fairexp.experiments.report.tables import all_tables, compare
 from tests.experiments.made_up import made_up
 
 pytest.importorskip("altair")

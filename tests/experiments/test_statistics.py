@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairexp.experiments.statistics import Effect, effect, effect_over, holm, paired_difference, paired_log_ratio
+from fairexp.experiments.claims.statistics import Effect, effect, effect_over, holm, paired_difference, paired_log_ratio
 
 
 def by_seed(values: Iterable[float]) -> dict[tuple[int, int], float]:

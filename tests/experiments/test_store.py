@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.performing import Outcome
-from fairexp.experiments.records import Records
+from fairexp.experiments.run.records import Records
+from fairexp.experiments.run.task import Outcome
 from fairexp.experiments.store import Store, open_store, read_json, write_json
 
 

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from fairexp.service.engine import Engine
-from fairexp.service.policy import PolicySpec
+from fairexp.service.engine.engine import Engine
+from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.service import Service
 from fairexp.service.settings import Settings
 from fairexp.service.store import open_store

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from fairexp.service.server import server_config
+from fairexp.service.http.server import server_config
 from fairexp.service.service import Service
 from tests.waiting import SECONDS, until
 

@@ -22,8 +22,8 @@ def die_with_parent() -> None:
 def main() -> None:
     import uvicorn
 
-    from fairexp.service.building import try_out
-    from fairexp.service.server import server_config
+    from fairexp.service.http.server import server_config
+    from fairexp.service.policies.rankers import try_out
     from fairexp.service.service import Service
     from fairexp.service.settings import Settings
     from fairexp.service.store import open_store

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairexp.service.policy import FeedbackSpec, PolicySpec, RetentionSpec
+from fairexp.service.policies.spec import FeedbackSpec, PolicySpec, RetentionSpec
 from fairexp.service.store import open_store
 from tests.service.torture import Server
 

@@ -27,18 +27,21 @@ import httpx
 import numpy as np
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.audit import audit
-from fairexp.service.packing import unpack
-from fairexp.service.policy import PolicySpec, parse_policy
-from fairexp.service.records import Feedback, Shown
-from fairexp.service.recovery import load_policy
-from fairexp.service.runtime import Runtime
+from fairexp.service.engine.recovery import load_policy
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.audit import audit
+from fairexp.service.log.codec import unpack
+from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.store import Store, open_store
 from fairexp.service.store.base import Kind
+from tests.waiting import until
 
 SPEC = PolicySpec(features=6, groups={"small": 1.0, "large": 1.0}, length=5, tolerance=0.3, seed=5)
 SETTINGS = {"snapshot_every": 60, "maintenance_seconds": 0.2, "cached_bytes": 100_000}
 N_USERS = 6
+MOST_ANSWERS = 60
+"""Between two kills."""
 
 
 @dataclass
@@ -54,6 +57,7 @@ class Acknowledged:
     answers: dict[str, bytes] = field(default_factory=dict)
     """What was answered, by request id: always the same."""
     n_repeated: int = 0
+    n_answers: int = 0
     problems: list[str] = field(default_factory=list)
 
 
@@ -80,10 +84,7 @@ class Server:
         self._nursery.stdin.write("start\n")
         self._nursery.stdin.flush()
         self.pid = int(self._nursery.stdout.readline())
-        until = time.monotonic() + 60
-        while not self._ready():
-            assert time.monotonic() < until, "the server did not become ready"
-            time.sleep(0.01)
+        until(self._ready, "the server did not become ready")
 
     def _ready(self) -> bool:
         try:
@@ -144,6 +145,7 @@ class User(threading.Thread):
             self._said.unanswered.append(asked)
             raise
         if answer.status_code == 200:
+            self._said.n_answers += 1
             told = answer.json()
             if self._said.answers.setdefault(asked["request_id"], answer.content) != answer.content:
                 self._said.problems.append(f"request {asked['request_id']} was answered in two ways")
@@ -166,6 +168,7 @@ class User(threading.Thread):
             self._said.unsure.append((ranking_id, event))
             raise
         if answer.status_code == 200:
+            self._said.n_answers += 1
             self._said.events.add((ranking_id, event["id"]))
             answered.append((ranking_id, event))
             del answered[:-20]
@@ -246,8 +249,9 @@ def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
     return restored.seq
 
 
-def torture(address: str, *, kills: int, seed: int = 0, most_seconds: float = 0.5) -> tuple[int, Acknowledged]:
-    """Kill so many times; the number of log entries in the end, and what was acknowledged."""
+def torture(address: str, *, kills: int, seed: int = 0) -> tuple[int, Acknowledged]:
+    """Kill so many times, each after some answers and a moment; the number of log entries in the end, and what was
+    acknowledged."""
     chance, said = random.Random(seed), Acknowledged()
     server, store = Server(address, SETTINGS), open_store(address)
     straight, entries = None, 0
@@ -257,7 +261,9 @@ def torture(address: str, *, kills: int, seed: int = 0, most_seconds: float = 0.
             users = [User(server.url, said, seed=1000 * number + user) for user in range(N_USERS)]
             for user in users:
                 user.start()
-            time.sleep(chance.uniform(0.02, most_seconds))
+            enough = said.n_answers + chance.randint(0, MOST_ANSWERS)
+            until(lambda enough=enough: said.n_answers >= enough)  # type: ignore[misc]
+            time.sleep(chance.uniform(0.0, 0.02))
             server.kill()
             for user in users:
                 user.stopping.set()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.simulation.batch import expected_cost, run_many
+from fairexp.simulation.pool.batch import expected_cost, run_many
+from fairexp.simulation.pool.workers import ProcessDiedError, Workers
 from fairexp.simulation.settings import DataSettings, Settings
-from fairexp.simulation.workers import ProcessDiedError, Workers
 
 OWN = "tests.experiments.own_rankers"
 SMALL = Settings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
@@ -108,7 +108,7 @@ def test_one_process_at_a_time_needs_none_besides_this(monkeypatch: pytest.Monke
             made.append(jobs)
             super().__init__(jobs)
 
-    monkeypatch.setattr("fairexp.simulation.batch.Workers", Counted)
+    monkeypatch.setattr("fairexp.simulation.pool.batch.Workers", Counted)
     run_many(RUNS, jobs=1)
     run_many([SMALL], jobs=2)
     assert made == []

@@ -12,7 +12,7 @@ from fairexp.errors import ArgumentError
 from fairexp.metrics import misordered_pairs, ndcg
 from fairexp.rankers.controls import FixedScores, Oracle
 from fairexp.simulation.loop import Round
-from fairexp.simulation.recording import GAMMA, Meter, Trace, checkpoints, heldout_ndcg
+from fairexp.simulation.trace import GAMMA, Meter, Trace, checkpoints, heldout_ndcg
 from fairexp.types import Query, Ranking
 
 

@@ -8,7 +8,7 @@ import pytest
 import fairexp
 from fairexp.errors import ArgumentError
 from fairexp.rankers.controls import RandomRanker
-from fairexp.simulation.registry import NAMES, Environment, build_ranker, parameters_of, ranker_names
+from fairexp.simulation.environment import NAMES, Environment, build_ranker, parameters_of, ranker_names
 
 
 def environment(**changes: Any) -> Environment:

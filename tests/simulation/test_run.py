@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from fairexp.data import world
+from fairexp.data.letor_folders import part_path, read_parts
 from fairexp.errors import ArgumentError, DataError, RunExistsError
 from fairexp.rankers.pdgd import PDGD
-from fairexp.simulation.letor_folders import part_path, read_parts
-from fairexp.simulation.recording import Meter, Trace
 from fairexp.simulation.run import RESULT, SETTINGS, TRACE, _Tally
 from fairexp.simulation.settings import DataSettings, Settings, run, shares_of
+from fairexp.simulation.trace import Meter, Trace
 
 SMALL = Settings(ranker="pdgd", data=DataSettings("mslr-pagerank", n_queries=10), rounds=20, n_points=4)
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from fairexp.data import read_letor
-from fairexp.simulation.batch import run_many
+from fairexp.simulation.pool.batch import run_many
+from fairexp.simulation.pool.shared_data import ARRAYS, SharedData, _mapped, kind_of, open_shared, share
 from fairexp.simulation.settings import DataSettings, Settings, run
-from fairexp.simulation.sharing import ARRAYS, SharedData, _mapped, kind_of, open_shared, share
 
 SMALL = Settings(data=DataSettings("mslr-pagerank", n_queries=8), rounds=20, n_points=4)
 

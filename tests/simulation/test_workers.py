@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fairexp.simulation import processes
-from fairexp.simulation.sharing import SharedData
-from fairexp.simulation.workers import ProcessDiedError, Workers
+from fairexp.simulation.pool import processes
+from fairexp.simulation.pool.shared_data import SharedData
+from fairexp.simulation.pool.workers import ProcessDiedError, Workers
 from tests.simulation import works
 from tests.simulation.works import SMALL, Task
 
@@ -98,7 +98,7 @@ def test_variables_are_set_inside_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 CODE = """
 import os, signal, sys, time
-from fairexp.simulation.workers import Workers, _Pool
+from fairexp.simulation.pool.workers import Workers, _Pool
 from tests.simulation import works
 if __name__ == "__main__":
     workers = Workers(2)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fairexp.simulation.pool.worker import is_stopping, report
 from fairexp.simulation.settings import DataSettings, Settings
-from fairexp.simulation.worker import is_stopping, report
 
 SMALL = Settings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
 

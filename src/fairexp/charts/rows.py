@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairexp.errors import DataError
-from fairexp.simulation.recording import GAMMA, checkpoints
 from fairexp.simulation.run import SETTINGS, TRACE
+from fairexp.simulation.trace import GAMMA, checkpoints
 
 Row = dict[str, Any]
 FINE = 150

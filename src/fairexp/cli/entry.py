@@ -76,7 +76,7 @@ def load_command(name: str | None) -> Any:
     """The command called `name`, imported and ready to run."""
     assert name is not None
     module, _, attribute = COMMANDS[name].place.partition(":")
-    found = getattr(import_module(f"fairexp.cli.{module}"), attribute)
+    found = getattr(import_module(f"fairexp.cli.commands.{module}"), attribute)
     holder = typer.Typer(add_completion=False)
     if isinstance(found, typer.Typer):
         holder.add_typer(found, name=name)

@@ -60,7 +60,7 @@ def route(assignments: Sequence[str], rankers: Sequence[str]) -> dict[str, dict[
 
 def settable(ranker: str) -> list[str]:
     """The names of the parameters that `--set` may give to `ranker`, sorted."""
-    from fairexp.simulation.registry import parameters_of
+    from fairexp.simulation.environment import parameters_of
 
     return sorted(parameters_of(ranker).keys() - OPTIONS_OF_THEIR_OWN.keys())
 

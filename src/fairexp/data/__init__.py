@@ -4,7 +4,7 @@ from fairexp.data.catalog import COLLECTIONS, Collection, collection, load
 from fairexp.data.dataset import Dataset
 from fairexp.data.describe import GroupSummary, describe, group_shares, group_table
 from fairexp.data.groups import GroupRule
-from fairexp.data.letor import read_letor
+from fairexp.data.letor.reader import read_letor
 from fairexp.data.sources import open_data
 from fairexp.data.synthetic import WORLDS, world
 

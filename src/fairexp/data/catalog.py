@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairexp.data.dataset import Dataset
 from fairexp.data.groups import NAMED_RULES, GroupRule
-from fairexp.data.letor import read_letor
+from fairexp.data.letor.reader import read_letor
 from fairexp.errors import ArgumentError, DataError
 from fairexp.validation import check_choice
 

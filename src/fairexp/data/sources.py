@@ -8,7 +8,7 @@ from pathlib import Path
 from fairexp.data.catalog import COLLECTIONS, load
 from fairexp.data.dataset import Dataset
 from fairexp.data.groups import GroupRule
-from fairexp.data.letor import read_letor
+from fairexp.data.letor.reader import read_letor
 from fairexp.data.synthetic import WORLDS, world
 from fairexp.errors import ArgumentError
 

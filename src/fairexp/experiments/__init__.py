@@ -1,14 +1,14 @@
 """Experiments as data: a YAML file becomes runs, runs become records, and records become a report with verdicts.
 
-See docs/experiments.md for the flow; `fairexp.experiments.report` needs the extra `fairexp[charts]`.
+See docs/experiments.md for the flow; `fairexp.experiments.report.report` needs the extra `fairexp[charts]`.
 """
 
-from fairexp.experiments.conducting import Progress, conduct
-from fairexp.experiments.executors import Executor, open_executor
-from fairexp.experiments.reading import read_experiment
-from fairexp.experiments.records import Records
-from fairexp.experiments.results import Results, read_results
-from fairexp.experiments.spec import Experiment
+from fairexp.experiments.claims.results import Results, read_results
+from fairexp.experiments.plan.spec import Experiment
+from fairexp.experiments.plan.yaml_file import read_experiment
+from fairexp.experiments.run.conduct import Progress, conduct
+from fairexp.experiments.run.executors import Executor, open_executor
+from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import Store, open_store
 
 __all__ = [

@@ -16,21 +16,21 @@ from fastapi import Request
 from fastapi.params import Depends
 
 from fairexp.errors import FairexpError
-from fairexp.service.access import PUBLIC, Access
-from fairexp.service.budget import Budget
-from fairexp.service.changes import Order, Prefer
-from fairexp.service.connections import Connections
-from fairexp.service.engine import Engine, Ranked
-from fairexp.service.gates import Gates
-from fairexp.service.page.cache import ChartCache
-from fairexp.service.policy import PolicySpec
+from fairexp.service.administration.changes import Order, Prefer
+from fairexp.service.bodies.budget import Budget
+from fairexp.service.bodies.reader import Reader
+from fairexp.service.engine.engine import Engine, Ranked
+from fairexp.service.engine.gates import Gates
+from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.http.answers import read_body
+from fairexp.service.http.connections import Connections
+from fairexp.service.http.keys import PUBLIC, Access
+from fairexp.service.http.telemetry import Metrics
+from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
-from fairexp.service.reader import Reader
-from fairexp.service.runtime import Candidates, Runtime
 from fairexp.service.settings import Settings
 from fairexp.service.store.base import Key, Store
-from fairexp.service.telemetry import Metrics
-from fairexp.service.web import read_body
+from fairexp.service.views.page.cache import ChartCache
 
 LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.interrupts import Interrupts
 from fairexp.simulation.loop import play
-from fairexp.simulation.recording import Meter, Trace, checkpoints, heldout_ndcg
+from fairexp.simulation.trace import Meter, Trace, checkpoints, heldout_ndcg
 from fairexp.users import User
 
 SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"

@@ -12,10 +12,10 @@ import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
+from fairexp.data.letor_folders import read_parts
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.simulation.letor_folders import read_parts
-from fairexp.simulation.registry import Environment, build_ranker
+from fairexp.simulation.environment import Environment, build_ranker
 from fairexp.simulation.run import Result, simulate
 from fairexp.users import load_user, preset_grades
 from fairexp.users.dependent import PRESET_NAMES
@@ -34,7 +34,7 @@ Parts = tuple[Dataset, Dataset | None, Dataset | None]
 class DataSettings:
     """Which data: `source` is a synthetic world, a collection (in `folder`, `fold`), or a file with `heldout` beside.
 
-    Any other name with a `folder` is a LETOR set that lies there in parts (see `fairexp.simulation.letor_folders`).
+    Any other name with a `folder` is a LETOR set that lies there in parts (see `fairexp.data.letor_folders`).
     `group` says how documents are grouped (see `fairexp.data.GroupRule`); a world has groups of its own.
     """
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import Any, Protocol
 
-from fairexp.service.packing import pack
+from fairexp.service.log.codec import pack
 from fairexp.service.problems import StoreError
 from fairexp.service.store.base import (
     ADMINISTRATION,

@@ -1,0 +1,1 @@
+"""The commands of `fairexp`, one module each; they are imported when called for."""

@@ -1,0 +1,87 @@
+"""`fairexp rankers`: what rankers there are, and what can be set about them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Annotated, Any
+
+import typer
+
+from fairexp.cli.parameters import OPTIONS_OF_THEIR_OWN, settable
+
+
+def rankers(
+    name: Annotated[str | None, typer.Argument(help="Describe this one; a name or `package.module:Class`.")] = None,
+) -> None:
+    """List the rankers, or describe one with all its parameters."""
+    from fairexp.cli.printing.tables import output_console
+
+    output_console().print(_list() if name is None else _details(name))
+
+
+def _list() -> Any:
+    from rich.table import Table
+
+    from fairexp.simulation import ranker_names
+
+    table = Table("ranker", "what it does, and what --set can change (with defaults)", box=None, padding=(0, 2, 1, 0))
+    for name in ranker_names():
+        parameters = ", ".join(f"{key}={_default(name, key)}" for key in settable(name))
+        table.add_row(_bold(name), f"{_summary(name)}\n{parameters or 'no parameters'}")
+    return table
+
+
+def _details(name: str) -> Any:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from fairexp.simulation.environment import parameters_of
+
+    table = Table("parameter", "default", "type", "set by", box=None, padding=(0, 2, 0, 0))
+    for key, parameter in parameters_of(name).items():
+        option = OPTIONS_OF_THEIR_OWN.get(key, f"--set {key}=...")
+        table.add_row(key, _default(name, key), Text(str(parameter.annotation)), option)
+    paragraphs = [Text(f"{cls.__name__}: {_prose(cls)}\n") for cls in _classes(name)]
+    return Group(_bold(name), "", *paragraphs, table)
+
+
+def _classes(name: str) -> list[type]:
+    """The classes behind a name: FairExp and its host, or the ranker alone."""
+    import fairexp
+    from fairexp.simulation.environment import FAIR, parameters_of, ranker_class
+
+    parameters_of(name)  # refuses a host that FairExp cannot go around
+    host = ranker_class(name.removeprefix(FAIR))
+    return [fairexp.FairExp, host] if name.startswith(FAIR) else [host]
+
+
+def _prose(cls: type) -> str:
+    """The docstring without its example."""
+    paragraphs = (inspect.getdoc(cls) or "no description").split("\n\n")
+    prose = (re.sub(r"\n(?!- )\s*", " ", text) for text in paragraphs if not text.startswith(">>>"))
+    return "\n\n".join(prose)
+
+
+def _summary(name: str) -> str:
+    """The first sentence about each class behind the name."""
+    classes = _classes(name)
+    lines = [_prose(cls).partition("\n")[0] for cls in classes]
+    return lines[0] if len(lines) == 1 else f"FairExp around {classes[1].__name__}. {lines[0]}"
+
+
+def _default(name: str, key: str) -> str:
+    """A parameter's default, or who supplies it."""
+    from fairexp.simulation.environment import DEFAULTS, parameters_of
+
+    default = parameters_of(name)[key].default
+    if default is inspect.Parameter.empty:
+        default = DEFAULTS.get(key, "(from the data)" if key in ("n_features", "grades") else "(required)")
+    return "(from the command)" if default is None else f"{default}"
+
+
+def _bold(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text, style="bold")

@@ -1,0 +1,109 @@
+"""What the numbers of the demo say, in plain words that are computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairexp.cli.printing.summary import Summary
+from fairexp.cli.printing.tables import share
+
+if TYPE_CHECKING:
+    from fairexp.charts import Fact
+    from fairexp.simulation.settings import Settings
+
+
+def reading(
+    runs: Sequence[Settings],
+    folders: Sequence[Path],
+    summaries: Sequence[Summary],
+    *,
+    tolerance: float,
+    fair: str = "fairexp-pairrank",
+    host: str = "pairrank",
+) -> list[str]:
+    """Two sentences: what FairExp kept and what it cost, and how far the gap grew without it."""
+    lines = {line.ranker: line for line in summaries}
+    within = share_within([folder for run, folder in zip(runs, folders, strict=True) if run.ranker == fair], tolerance)
+    own, other = (lines[name].measures["online_ndcg"] for name in (fair, host))
+    assert own is not None and other is not None
+    kept = 100 * own.mean / other.mean
+    without = lines[host].max_unfairness or 0.0
+    rest = {name: line.max_unfairness or 0.0 for name, line in lines.items() if name not in (fair, host)}
+    first = (
+        f"FairExp kept unfairness within {tolerance:g} in {share(within.share)} of rounds{within.excuse}, "
+        f"at {kept:.0f}% of PairRank's online NDCG."
+    )
+    second = f"Without it the gap grew to {_round(without)}"
+    if rest:
+        from fairexp.charts.style import display_name
+
+        least = min(rest, key=lambda name: rest[name])
+        second += f"; of the others {display_name(least)} came closest, with a gap of up to {_round(rest[least])}"
+    return [first, f"{second}."]
+
+
+class Within(NamedTuple):
+    """The share of rounds within the tolerance, and whether no ranking could have been in any of the others."""
+
+    share: float
+    others_could_not: bool
+
+    @property
+    def excuse(self) -> str:
+        return " (in the rest no ranking of the candidates could)" if self.share < 1 and self.others_could_not else ""
+
+
+def share_within(folders: Sequence[Path], tolerance: float) -> Within:
+    """Judge all rounds of these runs by their traces."""
+    from pyarrow import parquet
+
+    from fairexp.simulation.run import TRACE
+
+    rounding = 1e-9  # the ledger adds up floats
+    n_rounds = n_within = n_excused = 0
+    for folder in folders:
+        trace = parquet.read_table(folder / TRACE, columns=["unfairness", "qualified"])
+        gaps, qualified = (trace[name].to_pylist() for name in ("unfairness", "qualified"))
+        beyond = [gap > tolerance + rounding for gap in gaps]
+        n_rounds += len(gaps)
+        n_within += len(gaps) - sum(beyond)
+        n_excused += sum(out and not could for out, could in zip(beyond, qualified, strict=True))
+    return Within(n_within / n_rounds, n_within + n_excused == n_rounds)
+
+
+def facts(run: Settings, *, n_seeds: int) -> list[Fact]:
+    """What the words mean and how the runs were made."""
+    from fairexp.charts import Fact
+
+    seeds = f"{n_seeds} seeds; bands span them" if n_seeds > 1 else "one seed"
+    return [
+        Fact(
+            "Online NDCG",
+            "How well the shown lists put relevant documents on top while learning. The table adds up rounds, each "
+            "discounted by 0.9995 to the one before; the chart shows the mean.",
+        ),
+        Fact("Held out", "NDCG@10 of what was learned, on queries that were never served."),
+        Fact(
+            "Unfairness",
+            "The gap between the exposure that the groups were given and what they are owed, added up over all rounds "
+            "so far. The chart shows the largest since the point before.",
+        ),
+        Fact(
+            "Tolerance",
+            "The gap that FairExp is told to stay within in every round. A round in which no ranking of the candidates "
+            "could is not qualified, and gets the least unfair one.",
+        ),
+        Fact("Added regret", "Per round, how many orders that the ranker was certain of were reversed for fairness."),
+        Fact(
+            "Runs",
+            f"{run.rounds:,} rounds, {seeds}; synthetic world {run.data.source} with the shape of MSLR-WEB10K; "
+            f"{run.user} users; exposure 1/position; groups by PageRank, owed exposure by their average utility.",
+        ),
+    ]
+
+
+def _round(gap: float) -> str:
+    """Enough digits to be honest, few enough to read."""
+    return f"{gap:,.0f}" if gap >= 10 else f"{gap:.2g}"

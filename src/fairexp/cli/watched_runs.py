@@ -1,0 +1,65 @@
+"""Runs carried out under the eyes of a person: tried out first, watched, and ended by Ctrl-C without loss."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairexp.cli.printing.progress import watcher
+from fairexp.errors import ToleranceWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairexp.simulation import Result
+    from fairexp.simulation.settings import Settings
+
+
+def carry_out(
+    runs: Sequence[Settings], *, folder: Path | None, jobs: int | None, console: Console
+) -> list[Result | None]:
+    """The results of `runs`, None for those that an interrupt kept from starting; notes go to `console`."""
+    from fairexp.simulation.pool.batch import run_many
+
+    with _told_already():
+        for note in try_out(runs):
+            console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
+        with watcher(runs, console) as watch:
+            return run_many(runs, folder=folder, jobs=jobs, progress=watch)
+
+
+def try_out(runs: Sequence[Settings]) -> list[str]:
+    """Play one round of every kind of run, keeping nothing; the warnings that came up.
+
+    What cannot work is refused here, before any folder or process is made.
+    """
+    from fairexp.simulation.settings import run
+
+    kinds = {(settings.ranker, settings.user): settings for settings in reversed(runs)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ToleranceWarning)
+        for settings in reversed(kinds.values()):
+            if run(replace(settings, rounds=1, n_points=1)).interrupted:
+                raise KeyboardInterrupt
+    return list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+@contextmanager
+def _told_already() -> Iterator[None]:
+    """Keep the runs, and the processes that they start, from repeating what `try_out` has told."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, "ignore:tolerance:UserWarning"]))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ToleranceWarning)
+            yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before

@@ -1,0 +1,186 @@
+"""What claims rest on: comparisons between rankers, tolerances, groupings and parts of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+from fairexp.charts.style import display_name
+from fairexp.experiments.claims.judgement import Part
+from fairexp.experiments.claims.results import Played, Results
+from fairexp.experiments.claims.statistics import Effect, Pair, effect_over, paired_difference, paired_log_ratio
+
+HOST, FAIR, CONTROLLER, RANDOM = "pairrank", "fairexp-pairrank", "fairco", "dbgd"
+UNCONSTRAINED = (HOST, "pdgd", RANDOM)
+SAME = 1.25
+"""Two amounts count as the same where neither is more than this many times the other."""
+PAPER_TOLERANCES = (0.05, 0.1)
+
+Parts = Callable[[Results, str], Sequence[Part | None]]
+
+
+def comparable_groupings(results: Results) -> list[str]:
+    """Two groupings of the same data under the same users, as "less balanced|more balanced|user"."""
+    families: dict[str, list[str]] = {}
+    for label, spec in results.experiment.data.items():
+        if spec.family is not None:
+            families.setdefault(spec.family, []).append(label)
+    users = dict.fromkeys(setting.rpartition("/")[2] for setting in results.settings)
+    found = []
+    for labels in families.values():
+        for pair in combinations(labels, 2):
+            uneven, even = sorted(pair, key=lambda label: -_largest_share(results, label))
+            found += [
+                f"{uneven}|{even}|{user}"
+                for user in users
+                if f"{uneven}/{user}" in results.settings and f"{even}/{user}" in results.settings
+            ]
+    return found
+
+
+def _largest_share(results: Results, label: str) -> float:
+    shares: list[float] = [
+        group["share"] for row in results.overview["folds"] if row["data"] == label for group in row["groups"]
+    ]
+    return max(shares)
+
+
+def more(first: str, seconds: Sequence[str], measure: str, *, ratio: bool = False) -> Parts:
+    """`first` above each of `seconds`."""
+    return lambda results, setting: [
+        _compared(results, setting, first, other, measure, ratio=ratio, name=f"against {display_name(other)}")
+        for other in seconds
+    ]
+
+
+def others(first: str, measure: str, *, ratio: bool = False, lowest: bool = False) -> Parts:
+    """`first` above every other ranker of the experiment, or below with `lowest`."""
+
+    def parts(results: Results, setting: str) -> list[Part | None]:
+        found = []
+        for other in results.rankers:
+            high, low = (other, first) if lowest else (first, other)
+            if other != first:
+                found.append(
+                    _compared(results, setting, high, low, measure, ratio=ratio, name=f"against {display_name(other)}")
+                )
+        return found
+
+    return parts
+
+
+def _compared(
+    results: Results, setting: str, first: str, second: str, measure: str, *, ratio: bool, name: str
+) -> Part | None:
+    compare = paired_log_ratio if ratio else paired_difference
+    found = _by_pair(compare, results, setting, (first, second), measure)
+    return None if found is None else Part(name, found, "ratio" if ratio else "difference")
+
+
+def not_fair(results: Results, setting: str) -> list[Part | None]:
+    gaps = results.values(setting, RANDOM, "final_unfairness")
+    if not gaps:
+        return []
+    logs = {pair: math.log(max(gap, 1e-9) / results.tolerance) for pair, gap in gaps.items()}
+    return [Part(f"against the tolerance of {results.tolerance:g}", effect_over(logs), "ratio")]
+
+
+def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
+    """For every two rankers without fairness: how many times more unfair the faster learner is.
+
+    That one learns faster must be as sure as that one is less fair: the larger of the two p-values counts.
+    """
+    parts: list[Part | None] = []
+    for one, two in combinations(UNCONSTRAINED, 2):
+        learned = _by_pair(paired_difference, results, setting, (one, two), "mean_heldout_ndcg")
+        unfair = _by_pair(paired_log_ratio, results, setting, (one, two), "final_unfairness")
+        if learned is None or unfair is None:
+            continue
+        faster, slower, gap = (one, two, unfair) if learned.mean > 0 else (two, one, unfair.reversed())
+        parts.append(
+            Part(
+                f"{display_name(faster)}, which learns faster, against {display_name(slower)}",
+                gap,
+                "ratio",
+                given=learned.p,
+            )
+        )
+    return parts
+
+
+def _by_pair(
+    compare: Callable[..., Effect | None], results: Results, setting: str, rankers: tuple[str, str], measure: str
+) -> Effect | None:
+    one, two = (results.values(setting, ranker, measure) for ranker in rankers)
+    return compare(one, two)
+
+
+def tolerances(measure: str, *, ratio: bool = False, paper: bool = False) -> Parts:
+    """More of `measure` at the larger tolerance: the paper's two, or the ends of the sweep."""
+
+    def parts(results: Results, setting: str) -> list[Part | None]:
+        values = results.sweep_values
+        small, large = PAPER_TOLERANCES if paper else (min(values, default=0.0), max(values, default=0.0))
+        if small == large or not {small, large} <= set(values):
+            return []
+        compare = paired_log_ratio if ratio else paired_difference
+        found = compare(results.swept(setting, large, measure), results.swept(setting, small, measure))
+        return [
+            None if found is None else Part(f"{large:g} against {small:g}", found, "ratio" if ratio else "difference")
+        ]
+
+    return parts
+
+
+def constant(results: Results, setting: str) -> list[Part | None]:
+    """Added regret in the last third of the rounds over that in the middle third."""
+    logs = {}
+    for played in _fair_runs(results, setting):
+        middle, last = added_regret(played, 1 / 3, 2 / 3), added_regret(played, 2 / 3, 1.0)
+        if middle > 0 or last > 0:
+            logs[played.pair] = math.log(max(last, 1e-3) / max(middle, 1e-3))
+    return [Part("last third against middle third", effect_over(logs), "ratio", band=math.log(SAME))] if logs else []
+
+
+def learning_gap(results: Results, place: str) -> list[Part | None]:
+    """How much more held-out NDCG fairness costs with the less balanced groups."""
+    uneven, even, user = place.split("|")
+
+    def cost(label: str) -> dict[Pair, float]:
+        own = results.values(f"{label}/{user}", FAIR, "mean_heldout_ndcg")
+        host = results.values(f"{label}/{user}", HOST, "mean_heldout_ndcg")
+        return {pair: host[pair] - own[pair] for pair in own if pair in host}
+
+    found = paired_difference(cost(uneven), cost(even))
+    return [None if found is None else Part("loss, less against more balanced", found)]
+
+
+def grouping_matters(results: Results, place: str) -> list[Part | None]:
+    uneven, even, user = place.split("|")
+    values = [results.values(f"{label}/{user}", FAIR, "mean_added_regret") for label in (uneven, even)]
+    found = paired_difference(values[0], values[1])
+    return [None if found is None else Part("less against more balanced", found, two_sided=True)]
+
+
+def exactly(results: Results, setting: str) -> list[Part | None]:
+    runs = [run for run in _fair_runs(results, setting) if "rounds_beyond_qualified" in run.result]
+    if not runs:
+        return []
+    wrong = sum(run.result["rounds_beyond_qualified"] + run.result["rounds_within_unqualified"] for run in runs)
+    rounds = sum(run.result["rounds"] for run in runs)
+    return [Part("rounds", Effect(float(wrong), None, None, None, rounds), "count", exact=True)]
+
+
+def _fair_runs(results: Results, setting: str) -> list[Played]:
+    return [run for run in results.main if run.setting == setting and run.ranker == FAIR]
+
+
+def added_regret(played: Played, start: float, end: float) -> float:
+    """Certain orders reversed for fairness per round, between two shares of the rounds."""
+    rounds, totals = played.points["round"], played.points["added_regret"]
+    last = rounds[-1]
+    known = list(zip([0, *rounds], [0, *totals], strict=True))
+    first_at, first = max(one for one in known if one[0] <= start * last)
+    final_at, final = max(one for one in known if one[0] <= end * last)
+    return float((final - first) / max(final_at - first_at, 1))

@@ -1,0 +1,124 @@
+"""From measurements to verdicts: supported, contradicted or undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairexp.experiments.claims.results import Results
+from fairexp.experiments.claims.statistics import Effect, holm
+
+ALPHA = 0.05
+SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One measurement that a claim rests on, turned so that above 0 speaks for it.
+
+    `scale` says how to read it: "difference", "ratio" (the effect is of logarithms), or "count". With `band`, the claim
+    is that the truth lies between -band and band; `two_sided` claims only that it is not 0; with `given`, the claim
+    rests on another difference too, with that p-value. An `exact` part needs no statistics: its mean is 0 if and only
+    if the claim holds.
+    """
+
+    name: str
+    effect: Effect
+    scale: str = "difference"
+    band: float | None = None
+    two_sided: bool = False
+    exact: bool = False
+    given: float | None = None
+
+    @property
+    def p(self) -> float | None:
+        """The p-value of what must be refuted for a verdict: a mean of 0, or one at the nearest end of the band."""
+        if self.exact:
+            return None
+        if self.band is not None:
+            return self.effect.p_at(math.copysign(self.band, self.effect.mean))
+        if self.given is not None and self.effect.p is not None:
+            return max(self.effect.p, self.given)  # both must be refuted: the larger one counts
+        return self.effect.p
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A finding of the paper: `parts` gives, for a results' place, all that must hold; none where it does not apply.
+
+    `rule` says what is compared to decide it, for people, before there are any results.
+    """
+
+    id: str
+    statement: str
+    measure: str
+    rule: str
+    parts: Callable[[Results, str], Sequence[Part | None]]
+    where: str = "setting"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim judged in one place; `part` is the one that decides: the weakest, or the one that speaks against it."""
+
+    claim: Claim
+    place: str
+    part: Part
+    p: float | None
+    verdict: str
+    n_parts: int
+
+
+def judge(claim: Claim, results: Results, places: Sequence[str]) -> list[Finding]:
+    """The claim in every place; p-values are corrected for all tests of this claim together."""
+    found: list[tuple[str, list[Part]]] = []
+    for place in places:
+        parts = [part for part in claim.parts(results, place) if part is not None]
+        if parts:
+            found.append((place, parts))
+    flat = [part for _, parts in found for part in parts]
+    corrected = iter(holm([part.p for part in flat]))
+    return [_finding(claim, place, [(part, next(corrected)) for part in parts]) for place, parts in found]
+
+
+def _finding(claim: Claim, place: str, parts: Sequence[tuple[Part, float | None]]) -> Finding:
+    """All parts must be supported; one that is contradicted is enough against."""
+    judged = [(verdict_on(part, p), part, p) for part, p in parts]
+    order = (CONTRADICTED, UNDECIDED, SUPPORTED)
+    verdict, part, p = min(judged, key=lambda one: (order.index(one[0]), one[1].effect.mean))
+    return Finding(claim, place, part, p, verdict, len(parts))
+
+
+def verdict_on(part: Part, p: float | None) -> str:
+    """What one part says, given its corrected p-value."""
+    effect = part.effect
+    if part.exact:
+        return SUPPORTED if effect.mean == 0 else CONTRADICTED
+    if p is None or p >= ALPHA:
+        return UNDECIDED
+    if part.band is not None:
+        return SUPPORTED if abs(effect.mean) < part.band else CONTRADICTED
+    return SUPPORTED if effect.mean > 0 or part.two_sided else CONTRADICTED
+
+
+def effect_text(part: Part) -> str:
+    """The effect and its interval for people: differences as they are, ratios as "times".
+
+    >>> effect_text(Part("x", Effect(math.log(3.0), math.log(2.0), math.log(4.5), 0.01, 5), scale="ratio"))
+    '3.00 times [2.00, 4.50]'
+    """
+    if part.exact:
+        return f"{part.effect.mean:,.0f} of {part.effect.n:,} rounds disagree"
+    shown = part.effect.exp() if part.scale == "ratio" else part.effect
+    unit = " times" if part.scale == "ratio" else ""
+    sign = "" if part.scale == "ratio" else "+"
+    interval = "" if shown.low is None or shown.high is None else f" [{_short(shown.low)}, {_short(shown.high)}]"
+    return f"{_short(shown.mean, sign)}{unit}{interval}"
+
+
+def _short(value: float, sign: str = "") -> str:
+    if not math.isfinite(value):
+        return str(value)
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
+    return f"{value:{sign},.{digits}f}"

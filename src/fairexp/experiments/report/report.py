@@ -1,0 +1,72 @@
+"""The report of an experiment: a page, the numbers as CSV and LaTeX, and the figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairexp.charts import save_figures, side_by_side
+from fairexp.charts.extra import altair, vl_convert
+from fairexp.charts.figures import Spec
+from fairexp.experiments.claims.judgement import Finding
+from fairexp.experiments.claims.paper import judge_all
+from fairexp.experiments.claims.results import Results, read_results
+from fairexp.experiments.report.charts import families, frontier_charts, setting_charts, violation_charts
+from fairexp.experiments.report.files import write_csv, write_latex
+from fairexp.experiments.report.page import anchor, page_html
+from fairexp.experiments.report.tables import all_tables, compare
+from fairexp.experiments.run.records import Records
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where the page lies, and what it tells."""
+
+    page: Path
+    results: Results
+    findings: list[Finding]
+
+
+def write(records: Records, folder: Path) -> Written:
+    """Write everything to `folder`: report.html, tables/*.csv, latex/*.tex, figures/*.png, *.svg and *.pdf."""
+    altair(), vl_convert()  # refuse before the work
+    results = read_results(records)
+    findings, comparisons = judge_all(results), compare(results)
+    tables = folder / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    for table in all_tables(results, findings, comparisons):
+        write_csv(table, tables)
+    write_latex(results, findings, comparisons, folder / "latex")
+    specs = chart_specs(results)
+    save_figures(figures(results, specs), folder / "figures")
+    page = folder / PAGE
+    page.write_text(page_html(results, findings, comparisons, specs), encoding="utf-8")
+    return Written(page, results, findings)
+
+
+def chart_specs(results: Results) -> dict[str, Spec]:
+    """Every chart of the page, by id."""
+    made: dict[str, Any] = {}
+    for setting in results.settings:
+        for name, chart in setting_charts(results, setting).items():
+            made[f"{anchor(setting)}-panel-{name}"] = chart
+    made.update({f"frontier-{anchor(setting)}": chart for setting, chart in frontier_charts(results).items()})
+    made.update({f"violations-{name}": chart for name, chart in violation_charts(results).items()})
+    return {name: chart.to_dict(validate=False) for name, chart in made.items()}
+
+
+def figures(results: Results, specs: dict[str, Spec]) -> dict[str, Spec]:
+    """The figures for print, by file name: each setting's three panels in a row, the frontiers, the violations."""
+    made = {}
+    for setting in results.settings:
+        panels = [spec for name, spec in specs.items() if name.startswith(f"{anchor(setting)}-panel-")]
+        made[anchor(setting)] = side_by_side(panels, title=results.title(setting))
+    made.update({name: spec for name, spec in specs.items() if name.startswith("frontier-")})
+    for family in families(results):
+        violations = [spec for name, spec in specs.items() if name.startswith(f"violations-{family}-")]
+        if violations:
+            made[f"violations-{family}"] = side_by_side(violations)
+    return made

@@ -1,0 +1,206 @@
+"""The numbers of the report as tables: what each ranker came to, how rankers compare, the sweep, the choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairexp.experiments.claims.evidence import added_regret
+from fairexp.experiments.claims.judgement import Finding, effect_text
+from fairexp.experiments.claims.results import MEASURES, Results
+from fairexp.experiments.claims.statistics import Effect, effect_over, holm, paired_difference, paired_log_ratio
+from fairexp.experiments.plan.run import parameters_text
+
+COMPARED = ("online_ndcg", "offline_ndcg", "mean_heldout_ndcg", "mean_unfairness")
+RATIOS = ("mean_unfairness",)
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows; numbers stay numbers until they are shown."""
+
+    name: str
+    headings: list[str]
+    rows: list[list[Cell]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A ranker against the reference in one setting and measure: a difference, or a log ratio of unfairness."""
+
+    setting: str
+    measure: str
+    reference: str
+    other: str
+    effect: Effect
+    p: float | None
+
+
+def all_tables(results: Results, findings: list[Finding], comparisons: list[Comparison]) -> list[Table]:
+    """Every table, for CSV files."""
+    return [
+        runs_table(results),
+        summary_table(results),
+        comparisons_table(results, comparisons),
+        claims_table(results, findings),
+        sweep_table(results),
+        violations_table(results),
+        choices_table(results),
+        groups_table(results),
+        failures_table(results),
+    ]
+
+
+def reference(results: Results) -> str:
+    """The ranker that others are compared with: FairExp where there is one."""
+    return results.fair or results.rankers[0]
+
+
+def compare(results: Results) -> list[Comparison]:
+    """Every ranker with the reference, in every setting; p-values corrected for all of them together."""
+    base = reference(results)
+    found = []
+    for setting in results.settings:
+        for measure in COMPARED:
+            method = paired_log_ratio if measure in RATIOS else paired_difference
+            for other in results.rankers:
+                one, two = (results.values(setting, name, measure) for name in (base, other))
+                paired = method(two, one) if other != base else None
+                if paired is not None:
+                    found.append((setting, measure, other, paired))
+    corrected = holm([paired.p for *_, paired in found])
+    return [
+        Comparison(setting, measure, base, other, paired, p)
+        for (setting, measure, other, paired), p in zip(found, corrected, strict=True)
+    ]
+
+
+def runs_table(results: Results) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            *(run.data, run.user, run.ranker, parameters_text(run.parameters), run.fold, run.seed, run.key),
+            *(run.value(measure) for measure in MEASURES),
+        ]
+        for run in [*results.main, *(run for _, run in results.sweep if run not in results.main)]
+    ]
+    return Table("runs", ["data", "user", "ranker", "parameters", "fold", "seed", "run", *MEASURES], rows)
+
+
+def summary_table(results: Results) -> Table:
+    rows: list[list[Cell]] = []
+    for setting in results.settings:
+        for ranker in results.rankers:
+            cells: list[Cell] = []
+            n = 0
+            for measure in MEASURES:
+                values = results.values(setting, ranker, measure)
+                found = effect_over(values) if values else None
+                n = max(n, len(values))
+                cells += [None] * 3 if found is None else [found.mean, found.low, found.high]
+            if n:
+                rows.append([*_setting_cells(results, setting), ranker, n, *cells])
+    headings = [name for measure in MEASURES for name in (measure, f"{measure}_low", f"{measure}_high")]
+    return Table("summary", ["data", "user", "source", "ranker", "pairs", *headings], rows)
+
+
+def comparisons_table(results: Results, comparisons: list[Comparison]) -> Table:
+    rows: list[list[Cell]] = []
+    for one in comparisons:
+        ratio = one.measure in RATIOS
+        shown = one.effect.exp() if ratio else one.effect
+        kind = "ratio" if ratio else "difference"
+        numbers = (shown.mean, shown.low, shown.high, shown.p, one.p, shown.n, shown.units)
+        rows.append([*_setting_cells(results, one.setting), one.measure, one.other, one.reference, kind, *numbers])
+    headings = ["data", "user", "source", "measure", "ranker", "compared_with", "kind"]
+    return Table("comparisons", [*headings, "effect", "low", "high", "p", "p_holm", "pairs", "units"], rows)
+
+
+def claims_table(results: Results, findings: list[Finding]) -> Table:
+    rows: list[list[Cell]] = []
+    for one in findings:
+        shown = one.part.effect.exp() if one.part.scale == "ratio" else one.part.effect
+        claim = (one.claim.id, one.claim.statement, place_text(results, one.place), one.verdict, one.claim.measure)
+        numbers = (
+            shown.mean,
+            shown.low,
+            shown.high,
+            one.p,
+            shown.n,
+            shown.units,
+            effect_text(one.part),
+            one.claim.rule,
+        )
+        rows.append([*claim, one.part.name, one.part.scale, *numbers])
+    headings = ["claim", "statement", "place", "verdict", "measure", "decided_by", "scale"]
+    return Table("claims", [*headings, "effect", "low", "high", "p_holm", "n", "units", "text", "rule"], rows)
+
+
+def sweep_table(results: Results) -> Table:
+    rows: list[list[Cell]] = []
+    for setting in results.settings:
+        for value in results.sweep_values:
+            cells: list[Cell] = []
+            for measure in ("online_ndcg", "offline_ndcg", "mean_unfairness", "max_unfairness", "qualified_share"):
+                values = results.swept(setting, value, measure)
+                found = effect_over(values) if values else None
+                cells += [None] * 3 if found is None else [found.mean, found.low, found.high]
+            if any(cell is not None for cell in cells):
+                rows.append([*_setting_cells(results, setting), value, *cells])
+    names = ("online_ndcg", "offline_ndcg", "mean_unfairness", "max_unfairness", "qualified_share")
+    headings = [name for measure in names for name in (measure, f"{measure}_low", f"{measure}_high")]
+    return Table("sweep", ["data", "user", "source", "tolerance", *headings], rows)
+
+
+def violations_table(results: Results) -> Table:
+    """Added regret per round of the fair ranker, by tenth of the rounds."""
+    rows: list[list[Cell]] = []
+    for setting in results.settings:
+        runs = [run for run in results.main if run.setting == setting and run.ranker == results.fair]
+        for tenth in range(10) if runs else []:
+            found = effect_over({run.pair: added_regret(run, tenth / 10, (tenth + 1) / 10) for run in runs})
+            rows.append([*_setting_cells(results, setting), tenth + 1, found.mean, found.low, found.high, found.n])
+    return Table("violations", ["data", "user", "source", "tenth", "added_regret", "low", "high", "pairs"], rows)
+
+
+def choices_table(results: Results) -> Table:
+    rows: list[list[Cell]] = [
+        [row["data"], row["user"], row["fold"], row["ranker"], parameters_text(row["parameters"])]
+        for row in results.overview["chosen"]
+    ]
+    return Table("choices", ["data", "user", "fold", "ranker", "parameters"], rows)
+
+
+def groups_table(results: Results) -> Table:
+    rows: list[list[Cell]] = []
+    for row in results.overview["folds"]:
+        for group in row["groups"]:
+            source = "synthetic" if row["synthetic"] else "real"
+            numbers = [group["size"], group["share"], group["average_utility"], group["total_utility"], row["beta"]]
+            rows.append([row["data"], source, row["fold"], group["name"], *numbers, row["fingerprint"]])
+    headings = ["data", "source", "fold", "group", "documents", "share", "average_utility", "total_utility", "beta"]
+    return Table("groups", [*headings, "fingerprint"], rows)
+
+
+def failures_table(results: Results) -> Table:
+    rows: list[list[Cell]] = [[failure["key"], failure["error"]] for failure in results.failures]
+    rows += [[key, "not played"] for key in results.missing]
+    return Table("failures", ["run", "error"], rows)
+
+
+def place_text(results: Results, place: str) -> str:
+    """A setting, or two groupings, for people."""
+    if "|" not in place:
+        return results.title(place)
+    uneven, even, user = place.split("|")
+    synthetic = " (synthetic)" if is_synthetic_label(results, uneven) else ""
+    return f"{uneven} against {even}{synthetic}, {user} users"
+
+
+def is_synthetic_label(results: Results, label: str) -> bool:
+    """Whether the data of that label came from a world."""
+    return any(row["synthetic"] for row in results.overview["folds"] if row["data"] == label)
+
+
+def _setting_cells(results: Results, setting: str) -> list[Cell]:
+    data, _, user = setting.rpartition("/")
+    return [data, user, "synthetic" if is_synthetic_label(results, data) else "real"]

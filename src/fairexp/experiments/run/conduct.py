@@ -1,0 +1,209 @@
+"""An experiment from beginning to end: prepare, try out, choose parameters, play what is missing, keep every record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fairexp
+from fairexp.experiments.claims.paper import rules
+from fairexp.experiments.plan.paths import located
+from fairexp.experiments.plan.prepared import prepare
+from fairexp.experiments.plan.run import Run, user_name
+from fairexp.experiments.plan.run_list import (
+    FINAL,
+    TUNING,
+    Chosen,
+    Folds,
+    Place,
+    choose,
+    final_runs,
+    places,
+    tuning_runs,
+)
+from fairexp.experiments.plan.sources import display_title
+from fairexp.experiments.plan.spec import Experiment
+from fairexp.experiments.run.executors import Executor
+from fairexp.experiments.run.plan import Kind, kind_of
+from fairexp.experiments.run.probes import try_out
+from fairexp.experiments.run.records import Records, run_rows
+from fairexp.experiments.run.task import Outcome, Task
+from fairexp.experiments.store import Json
+
+
+@dataclass
+class Progress:
+    """How far a stage is: handed to the watcher after every run."""
+
+    stage: str
+    total: int
+    done: int = 0
+    failed: int = 0
+    seconds_left: float | None = None
+    best: str = ""
+    last: str = ""
+    taken: dict[Kind, list[float]] = field(default_factory=dict)
+
+
+Watcher = Callable[[Progress], None]
+
+
+def conduct(
+    experiment: Experiment,
+    records: Records,
+    executor: Executor,
+    *,
+    folder: Path | None = None,
+    paths: tuple[str, ...] = (),
+    command: str = "",
+    retry: bool = False,
+    watch: Watcher = lambda progress: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Json:
+    """Play every run that has no record yet, and return the overview that is kept beside the records.
+
+    The experiment's paths are seen from `folder` (None: the working directory); workers find rankers in `paths`, too.
+    Runs that failed before are not played again unless `retry`. Two stages: those that parameters are chosen by on the
+    validation part, then all seeds of what was chosen, and the sweep.
+    """
+    written, experiment = experiment, located(experiment, folder)
+    folds = prepare(experiment, records.store, tell=tell)
+    tuning = tuning_runs(experiment, folds)
+    # As it was written: where files lie on this machine is no part of the report.
+    overview = make_overview(written, folds, command, records.overview())
+    # Rankers without a choice have final runs only, whose parameters are known before any is chosen.
+    if _missing([*tuning, *final_runs(experiment, folds, choose(experiment, [], {}))], records, retry):
+        tell("trying out every kind of run for one round")
+        overview["notes"] = try_out(experiment, folds, executor, paths=paths)
+        for note in overview["notes"]:
+            tell(f"note: {note}")
+    overview["runs"] = run_rows(tuning, stage=TUNING)
+    records.write_overview(overview)
+    stage = _Stage(experiment, records, executor, paths, watch)
+    stage.play(TUNING, tuning, retry=retry)
+    scores = {run.key: records.validation_ndcg(run.key) for run in tuning}
+    chosen = choose(experiment, tuning, scores)
+    final = final_runs(experiment, folds, chosen)
+    overview["chosen"] = _chosen_rows(chosen)
+    overview["without_choice"] = [_place_text(place) for place in places(experiment) if place not in chosen]
+    overview["runs"] = [*run_rows(tuning, stage=TUNING), *run_rows(final, stage=FINAL)]
+    records.write_overview(overview)
+    stage.play(FINAL, final, retry=retry)
+    return overview
+
+
+@dataclass
+class _Stage:
+    """Plays lists of runs, the longest kinds first, and reports."""
+
+    experiment: Experiment
+    records: Records
+    executor: Executor
+    paths: tuple[str, ...]
+    watch: Watcher
+    taken: dict[Kind, list[float]] = field(default_factory=dict)
+    scores: dict[str, tuple[float, str]] = field(default_factory=dict)
+
+    def play(self, name: str, runs: Sequence[Run], *, retry: bool) -> None:
+        missing = _missing(runs, self.records, retry)
+        missing.sort(key=lambda run: -self._expected(run))
+        left = {run.key: run for run in missing}
+        progress = Progress(name, total=len(runs), done=len(runs) - len(missing), taken=self.taken)
+        self.watch(progress)
+        for outcome in self.executor.run([Task(run.key, run.settings, self.paths) for run in missing]):
+            self.records.keep(outcome)
+            run = left.pop(outcome.key)
+            self._note(progress, run, outcome)
+            progress.seconds_left = self._seconds_left(list(left.values()))
+            self.watch(progress)
+
+    def _note(self, progress: Progress, run: Run, outcome: Outcome) -> None:
+        progress.done += 1
+        progress.last = run.id
+        if outcome.record is None:
+            progress.failed += 1
+            return
+        self.taken.setdefault(kind_of(run), []).append(outcome.record["timing"]["seconds"])
+        result = outcome.record["result"]
+        score = result["offline_ndcg"] if result["validation_ndcg"] is None else result["validation_ndcg"]
+        if score is not None:
+            best = self.scores.get(run.setting)
+            if best is None or score > best[0]:
+                self.scores[run.setting] = (score, run.ranker)
+            value, ranker = self.scores[run.setting]
+            progress.best = f"{run.setting}: {ranker}, NDCG {value:.3f}"
+
+    def _expected(self, run: Run) -> float:
+        """Seconds, as far as known; PairRank's cost grows with the square of the features, so wide data goes first."""
+        times = self.taken.get(kind_of(run))
+        if times:
+            return 1e6 + sum(times) / len(times)
+        return float(run.settings.rounds * ("pairrank" in run.settings.ranker) + run.settings.rounds / 100)
+
+    def _seconds_left(self, left: Sequence[Run]) -> float:
+        means = {kind: sum(times) / len(times) for kind, times in self.taken.items()}
+        typical = sum(means.values()) / len(means) if means else 0.0
+        return sum(means.get(kind_of(run), typical) for run in left) / self.executor.jobs
+
+
+def make_overview(experiment: Experiment, folds: Folds, command: str, before: Json | None = None) -> Json:
+    """What the report must know besides the records; `before` is the overview of the same records so far.
+
+    The rules that claims are decided by are written down with it, before the first run.
+    """
+    before = before or {}
+    return {
+        "experiment": experiment.model_dump(mode="json"),
+        "titles": {label: display_title(label, spec) for label, spec in experiment.data.items()},
+        "folds": [
+            {
+                "data": label,
+                "fold": fold,
+                "fingerprint": made.fingerprint,
+                "synthetic": made.synthetic,
+                "source": made.settings.source,
+                "n_queries": made.n_queries,
+                "n_documents": made.n_documents,
+                "n_features": made.n_features,
+                "groups": made.groups,
+                "beta": made.beta,
+                "exposure": {user_name(user): list(curve) for user, curve in made.exposure.items()},
+            }
+            for (label, fold), made in folds.items()
+        ],
+        "command": command,
+        "started": before.get("started", time.strftime("%Y-%m-%d %H:%M:%S %z")),
+        "versions": versions(),
+        "rules": before.get("rules", rules()),
+        "notes": before.get("notes", []),
+        "chosen": [],
+        "runs": [],
+    }
+
+
+def versions() -> dict[str, str]:
+    """What the results were made with."""
+    import platform
+    from importlib.metadata import version
+
+    return {"fairexp": fairexp.__version__, "python": platform.python_version(), "numpy": version("numpy")}
+
+
+def _missing(runs: Sequence[Run], records: Records, retry: bool) -> list[Run]:
+    done = records.done() if retry else records.done() | records.failed()
+    return [run for run in runs if run.key not in done]
+
+
+def _place_text(place: Place) -> str:
+    data, user, fold, ranker = place
+    return f"{data}/{user_name(user)}/{fold}/{ranker}"
+
+
+def _chosen_rows(chosen: Chosen) -> list[dict[str, Any]]:
+    return [
+        {"data": data, "user": user_name(user), "fold": fold, "ranker": ranker, "parameters": dict(parameters)}
+        for (data, user, fold, ranker), parameters in chosen.items()
+    ]

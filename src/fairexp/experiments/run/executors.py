@@ -1,0 +1,32 @@
+"""Where runs are carried out, by the text that `--on` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from fairexp.errors import ArgumentError
+
+
+class Executor(Protocol):
+    """Plays tasks, `jobs` of them at once."""
+
+    @property
+    def jobs(self) -> int: ...
+
+    def run(self, tasks: Sequence[Any], *, work: Callable[[Any], Any] = ...) -> Iterator[Any]:
+        """What `work` returns for each task, in the order in which they come to an end."""
+
+
+def open_executor(on: str = "local", *, jobs: int | None = None) -> Executor:
+    """The executor for "local", "ray" (a cluster of this machine's own) or "ray=ADDRESS"."""
+    kind, separator, address = on.partition("=")
+    if kind == "ray" and (address or not separator):
+        from fairexp.experiments.run.cluster import RayCluster
+
+        return RayCluster(address or None)
+    if on == "local":
+        from fairexp.experiments.run.local import LocalProcesses
+
+        return LocalProcesses(jobs)
+    raise ArgumentError("--on", repr(on), "local, ray or ray=ADDRESS")

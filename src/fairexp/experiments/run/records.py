@@ -1,0 +1,74 @@
+"""The records of an experiment: one per run, one per failure, and the list of what belongs to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from fairexp.experiments.plan.run import Run
+from fairexp.experiments.run.task import Outcome
+from fairexp.experiments.store import Json, Store, read_json, write_json
+
+RUNS, FAILURES, OVERVIEW = "runs", "failures", "experiment.json"
+
+
+class Records:
+    """What a store holds of an experiment's runs, by key."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def done(self) -> set[str]:
+        """The keys of runs with a record."""
+        return {name.removesuffix(".json") for name in self.store.names(RUNS) if name.endswith(".json")}
+
+    def failed(self) -> set[str]:
+        """The keys of runs that ended with an error."""
+        return {name.removesuffix(".json") for name in self.store.names(FAILURES) if name.endswith(".json")}
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keep what came of a run; a success takes the place of an earlier failure."""
+        if outcome.record is not None:
+            write_json(self.store, f"{RUNS}/{outcome.key}.json", outcome.record)
+            self.store.delete(f"{FAILURES}/{outcome.key}.json")
+        else:
+            failure = {"key": outcome.key, "error": outcome.error, "trace": outcome.trace, "time": time.time()}
+            write_json(self.store, f"{FAILURES}/{outcome.key}.json", failure)
+
+    def read(self, key: str) -> Json | None:
+        """The record of a run; None where there is none that can be read."""
+        return read_json(self.store, f"{RUNS}/{key}.json")
+
+    def validation_ndcg(self, key: str) -> float | None:
+        """What a run came to on the validation part."""
+        record = self.read(key)
+        return None if record is None else record["result"]["validation_ndcg"]
+
+    def failure(self, key: str) -> Json | None:
+        """The error that a run ended with."""
+        return read_json(self.store, f"{FAILURES}/{key}.json")
+
+    def write_overview(self, overview: Json) -> None:
+        """Keep what the records are of: read by `status` and `report`, which need no data."""
+        write_json(self.store, OVERVIEW, overview)
+
+    def overview(self) -> Json | None:
+        return read_json(self.store, OVERVIEW)
+
+
+def run_rows(runs: Sequence[Run], *, stage: str) -> list[dict[str, Any]]:
+    """Runs as rows of the overview."""
+    return [
+        {
+            "key": run.key,
+            "stage": stage,
+            "data": run.data,
+            "user": run.user,
+            "fold": run.fold,
+            "ranker": run.ranker,
+            "parameters": dict(run.parameters),
+            "seed": run.seed,
+        }
+        for run in runs
+    ]

@@ -1,0 +1,133 @@
+"""One run in a worker: played, summed up as it goes, and returned as plain data."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import fairexp
+from fairexp.errors import ToleranceWarning
+from fairexp.experiments.plan.paths import GROUP_FILE
+from fairexp.experiments.plan.run import user_name
+from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.simulation.settings import Parts, Settings, run
+from fairexp.simulation.trace import GAMMA, checkpoints
+
+FINE = 80
+"""About how many points a run gives besides those at which held-out quality is measured."""
+ROUNDING = 1e-9
+"""Unfairness is a sum of floats: that much beyond the tolerance is not beyond it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is sent: the run's key, its settings, and folders to import rankers from."""
+
+    key: str
+    settings: Settings
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What comes back: a record, or the error that ended the run (`error` is its last line, `trace` all of it)."""
+
+    key: str
+    record: dict[str, Any] | None = None
+    error: str | None = None
+    trace: str | None = None
+
+
+def perform(task: Task, *, data: Parts | None = None) -> Outcome:
+    """Play the run, on `data` where it is at hand; an exception becomes part of the outcome."""
+    for path in task.paths:
+        if path not in sys.path:
+            sys.path.insert(0, path)
+    started = time.perf_counter()
+    try:
+        record = play_run(task.settings, data=data)
+    except Exception as error:
+        # Ours to tell, not to raise: one broken run must not end the others.
+        return Outcome(task.key, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
+    record["key"] = task.key
+    record["timing"]["seconds"] = time.perf_counter() - started
+    return Outcome(task.key, record=record)
+
+
+def play_run(settings: Settings, *, data: Parts | None = None) -> dict[str, Any]:
+    """The record of a run. `result` and `points` depend on the settings alone, `timing` on the machine too."""
+    collector = Collector(settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToleranceWarning)  # told once, before the runs
+        result = run(settings, data=data, progress=collector)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    summary = result.summary()
+    rate = summary.pop("rounds_per_second")
+    return {
+        "settings": _kept(settings),
+        "result": {**summary, **collector.counts()},
+        "points": collector.points,
+        "timing": {"rounds_per_second": rate},
+        "version": fairexp.__version__,
+    }
+
+
+def _kept(settings: Settings) -> dict[str, Any]:
+    """The settings without where data and the files of users and groups lie, which is no part of the result."""
+    kept = asdict(settings)
+    del kept["data"]["folder"]
+    kept["user"] = user_name(settings.user)
+    group = settings.data.group or ""
+    if group.startswith(GROUP_FILE):
+        kept["data"]["group"] = GROUP_FILE + Path(group.removeprefix(GROUP_FILE)).name
+    return kept
+
+
+class Collector:
+    """Takes in every round and keeps some points of the curves, and counts of rounds that the tolerance is judged by.
+
+    Points are columns: `round`; `online`, the discounted mean NDCG so far; `heldout` (None between checkpoints);
+    `unfairness` then, and `peak`, its largest since the point before; `added_regret`, summed up so far.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        step = max(settings.rounds // FINE, 1)
+        marks = checkpoints(settings.rounds, settings.n_points) | {*range(step, settings.rounds + 1, step)}
+        self._marks = marks | {settings.rounds}
+        self._tolerance = _tolerance(settings)
+        names = ("round", "online", "heldout", "unfairness", "peak", "added_regret")
+        self.points: dict[str, list[Any]] = {name: [] for name in names}
+        self._peak = 0.0
+        self._added_regret = 0
+        self._n = {"beyond_qualified": 0, "beyond_unqualified": 0, "within_unqualified": 0, "within_qualified": 0}
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        gap = row.get("unfairness")
+        self._added_regret += row["added_regret"]
+        if gap is not None:
+            self._peak = max(self._peak, gap)
+            if row["qualified"] is not None and self._tolerance is not None:
+                where = "beyond" if gap > self._tolerance + ROUNDING else "within"
+                self._n[f"{where}_{'qualified' if row['qualified'] else 'unqualified'}"] += 1
+        if row["round"] in self._marks:
+            weights = (1 - GAMMA ** row["round"]) / (1 - GAMMA)
+            values = (row["round"], row["online_ndcg"] / weights, row["heldout_ndcg"], gap, self._peak)
+            for name, value in zip(self.points, (*values, self._added_regret), strict=True):
+                self.points[name].append(value)
+            self._peak = 0.0
+
+    def counts(self) -> dict[str, Any]:
+        """How many rounds were within or beyond the tolerance, by whether any ranking could have been within."""
+        return {f"rounds_{name}": n for name, n in self._n.items()} if self._tolerance is not None else {}
+
+
+def _tolerance(settings: Settings) -> float | None:
+    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if settings.ranker.startswith(FAIR) else None)
+    return float(value) if isinstance(value, int | float) else None

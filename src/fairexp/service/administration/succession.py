@@ -1,0 +1,169 @@
+"""From one version of a policy to the next: what stays, what is new, and what would be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairexp.errors import StateError
+from fairexp.kernels.search.gaps import largest_gap
+from fairexp.rankers.matching import NEW, Matching
+from fairexp.service.engine.runtime import Runtime, matched
+from fairexp.service.policies.rankers import build_ranker, resolve_parameters
+from fairexp.service.policies.spec import PolicySpec
+
+MODEL, LEDGER = "model", "ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a change does to what a policy has, in words."""
+
+    kept: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, list[str]]:
+        """As JSON."""
+        return {"kept": list(self.kept), "new": list(self.new), "lost": list(self.lost)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Succession:
+    """The next version of a policy, what it does to what there is, and warnings."""
+
+    runtime: Runtime
+    effects: Effects
+    warnings: list[str]
+
+
+def succeed(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) -> Succession:
+    """The version that comes after `before`, which stays as it is; `drop` names what shall start anew.
+
+    Features and groups are matched by name, and everything that still makes sense is taken over.
+    """
+    parameters = resolve_parameters(spec, before=(before.spec, before.parameters))
+    ranker, warnings = build_ranker(spec, parameters)
+    matching, offset = matched(before.spec, spec)
+    comparable = (before.spec.scaling == "query") == (spec.scaling == "query")
+    model = MODEL not in drop and comparable and type(ranker.learner) is type(before.ranker.learner)
+    account = LEDGER not in drop and type(ranker) is type(before.ranker)
+    runtime = Runtime(
+        spec,
+        ranker,
+        before.totals.changed(
+            groups=matching.groups,
+            shares=np.array(list(spec.groups.values())),
+            length=spec.length,
+            account=account or not (ranker.keeps_account or LEDGER in drop),
+        ),
+        parameters=parameters,
+        version=before.version + 1,
+        generation=before.generation,
+        n_generations=before.n_generations,
+        seq=before.seq,
+        specs=before.specs,
+    )
+    runtime.at = before.at
+    if comparable and MODEL not in drop:
+        runtime.scale.take_over(before.scale, matching, offset)
+    seen = _in_units(matching, before, runtime)
+    if model and account and seen.is_identity and before.parameters == parameters:
+        ranker.restore(before.ranker.state())  # to the bit
+    else:
+        try:
+            ranker.take_over(before.ranker, seen, model=model, account=account)
+        except StateError:
+            model = False
+            ranker.take_over(before.ranker, seen, model=False, account=account)
+    if not model:
+        runtime.begin_generation()
+    effects = _effects(before, runtime, matching, model=model, account=account)
+    return Succession(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
+
+
+def _in_units(matching: Matching, before: Runtime, after: Runtime) -> Matching:
+    """The matching of features as rankers see them: in the running scale of each version."""
+    stay = matching.features != NEW
+    factors = matching.factors.copy()
+    factors[stay] *= before.scale.scale[matching.features[stay]] / after.scale.scale[stay]
+    return replace(matching, factors=factors)
+
+
+def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool, account: bool) -> Effects:
+    totals, old, new = before.totals, before.spec, after.spec
+    gone = [name for name, stays in _staying(old.feature_names, new.feature_names) if not stays]
+    fresh = [name for name, was_there in _staying(new.feature_names, old.feature_names) if not was_there]
+    kept: list[str] = []
+    lost: list[str] = []
+    if totals.updates:
+        learned = f"what was learned in {totals.updates:,} updates"
+        (kept if model else lost).append(learned)
+        lost += [f"what was learned of feature {name!r}" for name in gone if model]
+    if not model and totals.rounds:
+        lost.append("feedback that is still to come for earlier rankings: it is noted and not learned from")
+    if before.ranker.keeps_account and totals.rounds:
+        amounts = dict(zip(old.group_names, totals.exposure.tolist(), strict=True))
+        stay = [name for name in amounts if account and name in new.groups]
+        kept += [f"the account of group {name!r} (exposure {amounts[name]:.4g})" for name in stay]
+        lost += [
+            f"the account of group {name!r} (exposure {amounts[name]:.4g})" for name in amounts if name not in stay
+        ]
+    added = [f"feature {name!r} starts at weight 0" for name in fresh if model]
+    if after.ranker.keeps_account:
+        starts = zip(new.group_names, after.totals.exposure.tolist(), strict=True)
+        added += [
+            f"group {name!r} starts at exposure {amount:.4g}"
+            for name, amount in starts
+            if not account or name not in old.groups
+        ]
+    return Effects(tuple(kept), tuple(added), tuple(lost))
+
+
+def _staying(names: list[str], others: list[str]) -> list[tuple[str, bool]]:
+    known = set(others)
+    return [(name, name in known) for name in names]
+
+
+def _wider_gap(before: Runtime, after: Runtime) -> list[str]:
+    """A warning where the account is further outside the tolerance than it was, because shares or tolerance changed."""
+
+    def excess(runtime: Runtime) -> float:
+        if not runtime.is_fair or runtime.shares is None:
+            return 0.0
+        return float(largest_gap(runtime.totals.exposure, runtime.shares)) - runtime.spec.tolerance
+
+    if excess(after) <= max(excess(before), 0.0) + 1e-9:
+        return []
+    return [
+        f"groups: the account begins {excess(after):.4g} beyond the tolerance of {after.spec.tolerance:g}, and "
+        "rankings will make up for it. Reset the ledger if they shall not."
+    ]
+
+
+def differences(before: PolicySpec, after: PolicySpec, *, form: str = "{}: {}, now {}") -> list[str]:
+    """Where two policies differ, a line each.
+
+    >>> one = PolicySpec(features=["a"], ranker="pdgd")
+    >>> differences(one, one.model_copy(update={"length": 5}))
+    ['length: 10, now 5']
+    """
+    old, new = _flat(before.model_dump(mode="json")), _flat(after.model_dump(mode="json"))
+    keys = [*old, *(key for key in new if key not in old)]
+    return [
+        form.format(key, old.get(key, "nothing"), new.get(key, "nothing"))
+        for key in keys
+        if old.get(key, "nothing") != new.get(key, "nothing")
+    ]
+
+
+def _flat(value: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {path: value}
+    found: dict[str, Any] = {}
+    for key, each in value.items():
+        found.update(_flat(each, f"{path}.{key}" if path else str(key)))
+    return found

@@ -1,0 +1,88 @@
+"""What was shown before, as the store has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fairexp.service.engine.live_policy import Desk, records_of
+from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, storage_unavailable
+from fairexp.service.store.base import Append, Kind, Store
+from fairexp.service.store.chain import checked
+
+
+class Archive:
+    """Reads the records of a store; what is older than its policy keeps it is not there, be it dropped yet or not.
+
+    `failed` is told when the store fails, or holds something else than was written.
+    """
+
+    def __init__(self, store: Store, *, clock: Callable[[], float], failed: Callable[[StoreError], None]) -> None:
+        self._store, self._clock, self._failed = store, clock, failed
+
+    def has_expired(self, desk: Desk, at: float) -> bool:
+        """Whether a ranking of that time counts as forgotten."""
+        return at < self._clock() - desk.runtime.spec.retention.rankings_seconds
+
+    def ranking(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]]:
+        """A ranking, with what came back for it; a 410 if its record has expired."""
+        found = self.find(desk, seq)
+        if found is None:
+            raise ranking_expired()
+        return found
+
+    def find(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]] | None:
+        """The same, or None if its record has expired."""
+        with self.reading():
+            entry = self._store.entry(desk.row.policy, seq)
+            if entry is None or not self._is_there(desk, entry):
+                return None
+            return records_of(entry, self._store.feedback(desk.row.policy, seq))
+
+    def latest(self, desk: Desk, *, limit: int, before: int | None = None) -> list[tuple[Shown, list[Feedback]]]:
+        """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
+        policy = desk.row.policy
+        with self.reading():
+            entries = self._store.latest(policy, Kind.SHOWN, limit=limit, before=before)
+            there = [entry for entry in entries if self._is_there(desk, entry)]
+            return [records_of(entry, self._store.feedback(policy, entry.seq)) for entry in there]
+
+    def named(self, request_id: str) -> dict[int, tuple[int, float]]:
+        """By policy: seq and time of the latest ranking that was made for `request_id`, expired ones included."""
+        with self.reading():
+            return self._store.named(request_id)
+
+    def n_shown_to(self, user: str) -> int:
+        """How many rankings name the user."""
+        with self.reading():
+            return self._store.shown_to(user)
+
+    def _is_there(self, desk: Desk, entry: Append) -> bool:
+        return entry.kind == Kind.SHOWN and not self.has_expired(desk, checked(entry).at)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A 503 if the store fails, a 500 if what is found is not what was written."""
+        try:
+            yield
+        except CorruptRecordError as error:
+            self._failed(error)
+            raise ServiceError(
+                "record_damaged",
+                "the record of this ranking is not what was written, so it is not used; see the server's log",
+                status=500,
+            ) from error
+        except StoreError as error:
+            self._failed(error)
+            raise storage_unavailable() from error
+
+
+def ranking_expired() -> ServiceError:
+    """The 410 for a ranking whose record is older than its policy keeps it."""
+    return ServiceError(
+        "ranking_expired",
+        "ranking_id: the record of this ranking has expired (retention.rankings_seconds of its policy)",
+        status=410,
+        field="ranking_id",
+    )

@@ -1,0 +1,120 @@
+"""What an engine does in the background: getting the store back after a failure, and dropping what has expired."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from fairexp.errors import FairexpError
+from fairexp.service.engine.live_policy import Desk
+from fairexp.service.engine.recovery import load_all, load_or_error
+from fairexp.service.store.base import Forget
+
+if TYPE_CHECKING:
+    from fairexp.service.engine.engine import Engine
+
+LOG = logging.getLogger("fairexp.service")
+FORGET_AT_ONCE = 2000
+KEPT_SNAPSHOTS = 2
+"""One that is found corrupt must leave another to go back to."""
+
+
+class Upkeep:
+    """Two threads beside an engine, from `start` to `stop`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._wanted = threading.Event()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin."""
+        for name, target in (("fairexp-recovery", self._recover), ("fairexp-maintenance", self._maintain)):
+            thread = threading.Thread(target=target, name=name, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """End, and wait for it."""
+        self._stopping.set()
+        self._wanted.set()
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    def call(self) -> None:
+        """The store failed, or a policy cannot be trusted: see to it."""
+        self._wanted.set()
+
+    def _recover(self) -> None:
+        while True:
+            self._wanted.wait()
+            if self._stopping.is_set():
+                return
+            self._wanted.clear()
+            try:
+                if self._engine.writer.broken:
+                    self._restart_store()
+                elif any(desk.stale for desk in self._engine.desks()):
+                    self._rebuild_stale()
+            except FairexpError as error:
+                LOG.warning("store still failing", extra={"facts": {"problem": str(error)}})
+                self._again_later()
+            except Exception:  # this thread is the way back to service, so it must not end
+                LOG.exception("recovery failed")
+                self._again_later()
+
+    def _again_later(self) -> None:
+        self._stopping.wait(self._engine.settings.retry_seconds)
+        self._wanted.set()
+
+    def _restart_store(self) -> None:
+        """Nothing can be submitted while the writer is broken, so what is loaded here stays true."""
+        engine = self._engine
+        engine.store.reopen()
+        with engine.declaring:
+            policies = load_all(engine.store)
+            with ExitStack() as locks:
+                for desk in engine.desks():
+                    locks.enter_context(desk.lock)
+                engine.take_seats(policies)
+                engine.writer.resume()
+        LOG.warning("store back, all policies restored", extra={"facts": {"policies": len(policies)}})
+
+    def _rebuild_stale(self) -> None:
+        engine = self._engine
+        engine.writer.submit([]).result()  # all that was handed in is on disk; a stale policy takes nothing new
+        stale = [desk.row for desk in engine.desks() if desk.stale]
+        engine.take_seats({row: load_or_error(engine.store, row) for row in stale})
+
+    def _maintain(self) -> None:
+        while not self._stopping.wait(self._engine.settings.maintenance_seconds):
+            for desk in self._engine.desks():
+                try:
+                    self.compact(desk)
+                except FairexpError as error:
+                    LOG.warning("maintenance put off", extra={"facts": {"problem": str(error)}})
+                except Exception:
+                    LOG.exception("maintenance failed")
+
+    def compact(self, desk: Desk) -> None:
+        """Drop entries that are older than the policy keeps them and that no kept snapshot needs."""
+        engine, policy = self._engine, desk.row.policy
+        if desk.problem is not None or desk.stale:
+            return
+        engine.snapshot(desk, at_least=max(engine.settings.snapshot_every // 10, 1))
+        engine.writer.submit([]).result()
+        while not self._stopping.is_set():
+            seqs = engine.store.snapshot_seqs(policy)
+            first, _ = engine.store.bounds(policy)
+            if len(seqs) < KEPT_SNAPSHOTS or not first:
+                return
+            oldest = seqs[KEPT_SNAPSHOTS - 1]
+            before = engine.clock() - desk.runtime.spec.retention.rankings_seconds
+            upto = min(oldest, first + FORGET_AT_ONCE)
+            engine.writer.submit([Forget(policy, upto, before, oldest)]).result()
+            if engine.store.bounds(policy)[0] <= first:
+                return

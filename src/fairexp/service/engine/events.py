@@ -1,0 +1,54 @@
+"""Events as callers report them, checked against what was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairexp.service.engine.runtime import OpenRanking
+from fairexp.service.log.records import Event
+from fairexp.service.policies.spec import PolicySpec
+from fairexp.service.problems import invalid
+
+
+@dataclass(frozen=True, slots=True)
+class GivenEvent:
+    """An event as a caller reports it: which shown candidate, by id or by position from 0."""
+
+    id: str | None = None
+    type: str = "click"
+    item: str | None = None
+    position: int | None = None
+    weight: float | None = None
+    at: float | None = None
+
+
+def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: PolicySpec, most: int) -> list[Event]:
+    """The events that have not been seen before, checked against what was shown."""
+    ids = opened.shown.ids
+    fresh: dict[str, Event] = {}
+    for number, given in enumerate(events):
+        where = f"events[{number}]"
+        position = _position(given, ids, where)
+        if given.type not in spec.feedback.events:
+            known = ", ".join(spec.feedback.events)
+            raise invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
+        weight = spec.feedback.events[given.type] if given.weight is None else given.weight
+        event_id = f"{given.type}:{position}" if given.id is None else given.id
+        if event_id not in opened.event_ids:
+            fresh.setdefault(event_id, Event(event_id, given.type, position, float(weight), given.at))
+    if len(fresh) + len(opened.event_ids) > most:
+        raise invalid("events", f"{len(fresh) + len(opened.event_ids)} for one ranking", f"at most {most}")
+    return list(fresh.values())
+
+
+def _position(given: GivenEvent, ids: list[str], where: str) -> int:
+    if given.item is not None:
+        if given.item not in ids:
+            raise invalid(f"{where}.item", repr(given.item[:80]), "a candidate that this ranking has shown")
+        return ids.index(given.item)
+    if given.position is None:
+        raise invalid(where, "neither item nor position", "one of them")
+    if not 0 <= given.position < len(ids):
+        raise invalid(f"{where}.position", given.position + 1, f"a position from 1 to {len(ids)}")
+    return given.position

@@ -1,0 +1,97 @@
+"""A policy's desk: its runtime, the lock around it, and the rankings that await feedback."""
+
+from __future__ import annotations
+
+import threading
+
+import orjson
+
+from fairexp.service.engine.cache import Shelf
+from fairexp.service.engine.repeats import RecentRequests
+from fairexp.service.engine.runtime import OpenRanking, Runtime
+from fairexp.service.engine.turns import Turns
+from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.policies.spec import PolicySpec, parse_policy
+from fairexp.service.problems import ServiceError, StoreError, unknown_policy
+from fairexp.service.store.base import AddPolicy, AddVersion, Append
+from fairexp.service.store.chain import checked
+
+
+class Desk:
+    """What the engine holds of one policy. All but `turns`, `loading` and `requests` is touched under `lock` only.
+
+    Ranking and learning wait for their turn before they take the lock, which others hold for moments only.
+    """
+
+    def __init__(self, row: AddPolicy, *, cached_bytes: int) -> None:
+        self.row = row
+        self.turns = Turns()
+        self.lock = threading.RLock()
+        self.loading = threading.Lock()
+        self.versions: list[AddVersion] = []
+        self.opened = Shelf[OpenRanking](cached_bytes, may_go=self._is_on_disk)
+        self.requests = RecentRequests()
+        self.snapshot_seq = 0
+        self.committed = 0
+        self.problem: StoreError | None = None
+        self.stale = False
+        self.ended = False
+        self._runtime: Runtime | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        """The policy at work, or a `ServiceError` if it could not be restored."""
+        if self.ended:
+            raise unknown_policy(self.row.name)
+        if self._runtime is None or self.stale:
+            raise ServiceError(
+                "policy_unavailable",
+                f"policy: {self.row.name!r} could not be restored from the store; see the server's log",
+                status=503,
+                retry_after=1.0,
+            )
+        return self._runtime
+
+    def seat(self, runtime: Runtime, versions: list[AddVersion], *, snapshot_seq: int) -> None:
+        """Begin, or begin again, from what the store holds."""
+        self._runtime, self.versions, self.snapshot_seq = runtime, versions, snapshot_seq
+        self.committed = runtime.seq
+        self.problem, self.stale = None, False
+        self.opened.clear()
+        self.requests.clear()
+
+    def spec(self, version: int) -> PolicySpec:
+        """The policy as it was in that version."""
+        with self.lock:
+            if self.runtime.version == version:
+                return self.runtime.spec
+            return parse_policy(orjson.loads(next(each.spec for each in self.versions if each.version == version)))
+
+    def replace(self, runtime: Runtime, version: AddVersion) -> None:
+        """Go on with another version."""
+        self._runtime = runtime
+        self.versions = [*self.versions, version]
+
+    def end(self) -> None:
+        """The policy is deleted: whoever still holds this desk finds nothing at it."""
+        self._runtime, self.ended = None, True
+        self.opened.clear()
+
+    def fail(self, problem: StoreError) -> None:
+        """Remember why the policy cannot serve."""
+        self._runtime, self.problem, self.stale = None, problem, False
+
+    def keep(self, opened: OpenRanking) -> None:
+        """Hold a ranking at hand, as large as it now is; others that the store has go to make room."""
+        self.opened.put(opened.shown.seq, opened, n_bytes=opened.n_bytes)
+
+    def _is_on_disk(self, opened: OpenRanking) -> bool:
+        return opened.last_seq <= self.committed
+
+
+def records_of(entry: Append, feedback: list[Append]) -> tuple[Shown, list[Feedback]]:
+    """A ranking as the log has it, with what came back for it; a `CorruptRecordError` if they were changed since."""
+    shown = Shown.read(checked(entry).payload, seq=entry.seq, at=entry.at, context=entry.context)
+    return shown, [
+        Feedback.read(checked(each).payload, seq=each.seq, at=each.at, ranking=entry.seq) for each in feedback
+    ]

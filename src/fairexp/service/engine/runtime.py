@@ -1,0 +1,318 @@
+"""A policy at work: a ranker and its totals, which are a fold over the policy's log.
+
+Whatever changes them here is an entry of the log, and every entry can be applied again: `rank` and `learn` make
+entries, `show_again` and `learn_again` replay them, and both ways lead to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from sys import getsizeof
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.fairexp import FairExp
+from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.matching import NEW, Matching
+from fairexp.service.engine.totals import Totals
+from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
+from fairexp.service.policies.rankers import build_ranker, resolve_parameters
+from fairexp.service.policies.scaling import DeclaredScale, RunningScale
+from fairexp.service.policies.spec import PolicySpec
+from fairexp.types import Belief, Query, Ranking
+
+EVENT_BYTES = 64
+"""What an event's id takes besides its text: its place in a set."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them.
+
+    `asked` is a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
+    """
+
+    ids: list[str]
+    groups: Ints | None
+    features: Floats32
+    k: int | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    asked: str = ""
+    whole: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class OpenRanking:
+    """A shown ranking with what has come back for it so far; `last_seq` is the latest log entry about it.
+
+    `n_bytes` is about how much memory it takes.
+    """
+
+    shown: Shown
+    weights: Floats
+    clicked: Bools
+    event_ids: set[str]
+    last_seq: int
+    n_bytes: int
+    taught: bool = False
+
+    @staticmethod
+    def of(shown: Shown, feedback: Sequence[Feedback] = ()) -> OpenRanking:
+        n_shown, own = len(shown.shown), shown.trimmed()
+        weights, clicked = np.zeros(n_shown), np.zeros(n_shown, dtype=np.bool_)
+        opened = OpenRanking(own, weights, clicked, set(), own.seq, own.n_bytes + weights.nbytes + clicked.nbytes)
+        for each in feedback:
+            opened.absorb(each)
+        return opened
+
+    def absorb(self, feedback: Feedback) -> None:
+        """Take note of what came back."""
+        for event in feedback.events:
+            self.event_ids.add(event.id)
+            self.n_bytes += getsizeof(event.id) + EVENT_BYTES
+            self.weights[event.position] += event.weight
+        self.clicked[feedback.clicks] = True
+        self.taught |= feedback.status == "learned"
+        self.last_seq = max(self.last_seq, feedback.seq)
+
+
+class Runtime:
+    """One version of a policy, serving. Not for several threads at once; the engine keeps them apart."""
+
+    def __init__(
+        self,
+        spec: PolicySpec,
+        ranker: Ranker,
+        totals: Totals,
+        *,
+        parameters: dict[str, Any],
+        version: int,
+        generation: int,
+        seq: int,
+        specs: Mapping[int, PolicySpec],
+        n_generations: int = 1,
+    ) -> None:
+        self.spec = spec
+        self.ranker = ranker
+        self.totals = totals
+        self.parameters = parameters
+        self.version = version
+        self.generation = generation
+        self.n_generations = n_generations
+        """Which model this is, and how many there were: rankings of other models are not learned from."""
+        self.seq = seq
+        self.at = 0.0
+        self.specs = {**specs, version: spec}
+        """The policy by version, this one's included: rankings of earlier ones may still be learned from."""
+        self._matched: dict[int, tuple[Matching, Floats]] = {}
+        self.scaling = DeclaredScale(spec)
+        self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
+        self.curve: Floats = exposure_curve(spec.exposure, spec.length)
+        self.shares: Floats | None = np.array(list(spec.groups.values())) if spec.groups else None
+        self.is_fair = isinstance(ranker, FairExp)
+        self._by_increments = isinstance(ranker, FairExp | Explorer)
+
+    @staticmethod
+    def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:
+        """The first version of a policy, and what its construction warned of."""
+        parameters = resolve_parameters(spec)
+        ranker, notes = build_ranker(spec, parameters)
+        totals = Totals(n_groups=len(spec.groups), length=spec.length)
+        runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
+        return runtime, notes
+
+    def begin_generation(self) -> None:
+        """Go on as a model of its own, which learns from none of the rankings so far."""
+        self.n_generations += 1
+        self.generation = self.n_generations
+
+    def rank(self, candidates: Candidates, *, at: float) -> tuple[Shown, Belief | None]:
+        """Choose what to show and charge it; the record is the log's next entry. With it, what the host believed."""
+        rescaled = self.scale.proposal(candidates.features)
+        if rescaled is not None:
+            self._rescale(*rescaled)
+        query = Query(features=self.scale(candidates.features), groups=candidates.groups)
+        spent = None if self.shares is None else self.totals.exposure
+        ranking = self.ranker.rank(query, length=candidates.k)
+        place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
+        shown = Shown(
+            seq=self.seq + 1,
+            at=max(at, self.at),
+            version=self.version,
+            generation=self.generation,
+            number=ranking.number,
+            n_candidates=len(candidates.ids),
+            context=candidates.context,
+            shown=ranking.shown,
+            features=candidates.features[ranking.shown],
+            scores=ranking.scores,
+            groups=ranking.groups,
+            place=place,
+            considered=remembered,
+            exposure=ranking.exposure,
+            spent=spent,
+            added_regret=ranking.added_regret,
+            qualified=ranking.qualified,
+            memory=dict(self.ranker.translated(ranking, self._units(self.scale.scale)).memory),
+            believed=ranking.belief is not None,
+            rescaled=rescaled,
+            asked=candidates.asked,
+        )
+        self._count(shown)
+        return shown, ranking.belief
+
+    def show_again(self, shown: Shown) -> None:
+        """Replay a ranking from the log."""
+        if shown.rescaled is not None:
+            self._rescale(*shown.rescaled)
+        self.ranker.replay(shown.ranking(self.ranker.identity))
+        self._count(shown)
+
+    def _rescale(self, centre: Floats, scale: Floats) -> None:
+        """Go on with features in other units, and with what was learned in them."""
+        factors = self.scale.use(centre, scale)
+        if self.ranker.n_ranked:
+            before, (self.ranker, _) = self.ranker, build_ranker(self.spec, self.parameters)
+            self.ranker.take_over(before, self._units(factors))
+
+    def _units(self, factors: Floats) -> Matching:
+        return Matching.of_units(factors, n_groups=len(self.spec.groups))
+
+    def _count(self, shown: Shown) -> None:
+        n_shown = len(shown.shown)
+        self.totals.show(
+            shown.groups,
+            self.curve[:n_shown] if shown.exposure is None else shown.exposure,
+            shares=self.shares,
+            regret=shown.added_regret,
+            qualified=shown.qualified,
+            at=shown.at,
+        )
+        self.scale.observe(shown.features)
+        self.seq, self.at = shown.seq, shown.at
+
+    def learn(self, opened: OpenRanking, events: Sequence[Event], *, at: float, final: bool = False) -> Feedback:
+        """Learn from new `events`; the record is the log's next entry."""
+        at = max(at, self.at)
+        status, clicks, left_out = self._decide(opened, events, at, final)
+        feedback = Feedback(
+            seq=self.seq + 1,
+            at=at,
+            ranking=opened.shown.seq,
+            events=list(events),
+            status=status,
+            clicks=clicks,
+            left_out=left_out,
+        )
+        self.learn_again(opened.shown, feedback)
+        opened.absorb(feedback)
+        return feedback
+
+    def _decide(
+        self, opened: OpenRanking, events: Sequence[Event], at: float, final: bool
+    ) -> tuple[str, list[int], list[int]]:
+        """What to make of events: a status, the positions to teach as clicked, and those to leave out."""
+        weights = opened.weights.copy()
+        for event in events:
+            weights[event.position] += event.weight
+        reached = (weights >= self.spec.feedback.threshold) & ~opened.clicked
+        clicks: list[int] = np.flatnonzero(reached).tolist()
+        if opened.shown.generation != self.generation:
+            return "model_replaced", clicks, []
+        if at - opened.shown.at > self.spec.feedback.window_seconds:
+            return "window_closed", clicks, []
+        if opened.taught and not self._by_increments:
+            return "already_learned", clicks, []
+        if not clicks and not (final and not opened.taught):
+            return "noted", clicks, []
+        return "learned", clicks, np.flatnonzero(opened.clicked).tolist() if self._by_increments else []
+
+    def learn_again(self, shown: Shown, feedback: Feedback) -> None:
+        """Replay feedback from the log; `shown` is the ranking that it is for."""
+        if feedback.status == "learned":
+            ranking = _without(self._present(shown), feedback.left_out)
+            kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
+            self.ranker.update(ranking, np.isin(kept, feedback.clicks))
+        self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
+        self.seq, self.at = feedback.seq, feedback.at
+
+    def _present(self, shown: Shown) -> Ranking:
+        """A recorded ranking with the features, groups and units of now, whichever version has shown it."""
+        if shown.version not in self._matched:
+            self._matched[shown.version] = matched(self.specs[shown.version], self.spec)
+        matching, offset = self._matched[shown.version]
+        in_units = replace(matching, factors=matching.factors / self.scale.scale)
+        ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
+        seen = self.scale(matching.rows(shown.features.astype(np.float64)) + offset)
+        return replace(ranking, features=np.where(matching.features == NEW, 0.0, seen))
+
+    def state(self) -> tuple[dict[str, Any], State]:
+        """Everything that `restored` needs besides the spec: a little JSON, and arrays."""
+        meta: dict[str, Any] = {"version": self.version, "generation": self.generation, "seq": self.seq, "at": self.at}
+        meta |= {"parameters": self.parameters, "n_generations": self.n_generations}
+        arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
+        arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
+        arrays.update({f"scale.{key}": value for key, value in self.scale.state().items()})
+        return meta, arrays
+
+    @staticmethod
+    def restored(
+        spec: PolicySpec, meta: dict[str, Any], arrays: State, specs: Mapping[int, PolicySpec] | None = None
+    ) -> Runtime:
+        """The runtime whose `state` this was; `specs` is the policy by version."""
+
+        def part(name: str) -> State:
+            return {key.removeprefix(name): value for key, value in arrays.items() if key.startswith(name)}
+
+        ranker, _ = build_ranker(spec, meta["parameters"])
+        ranker.restore(part("ranker."))
+        numbers = {key: int(meta[key]) for key in ("version", "generation", "n_generations", "seq")}
+        totals = Totals.restored(part("totals."))
+        runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
+        runtime.scale.restore(part("scale."))
+        runtime.at = float(meta["at"])
+        return runtime
+
+
+def matched(before: PolicySpec, now: PolicySpec) -> tuple[Matching, Floats]:
+    """Which features and groups of `now` are those of `before`, and the offset (d,) in value of those that stay.
+
+    A value from before is multiplied by the matching's factor, and the offset added, where another shift or scale was
+    declared.
+    """
+    old, new = DeclaredScale(before), DeclaredScale(now)
+    places = Matching.by_name(now.feature_names, before=before.feature_names).features
+    stay = places != NEW
+    factors, offset = np.ones(len(places)), np.zeros(len(places))
+    factors[stay] = old.scale[places[stay]] / new.scale[stay]
+    offset[stay] = (old.shift[places[stay]] - new.shift[stay]) / new.scale[stay]
+    matching = Matching.by_name(
+        now.feature_names,
+        before=before.feature_names,
+        factors=factors,
+        groups=now.group_names,
+        groups_before=before.group_names,
+    )
+    return matching, offset
+
+
+def _without(ranking: Ranking, positions: list[int]) -> Ranking:
+    """The ranking without some positions, as if they had not been shown: what they teach has been learned."""
+    if not positions:
+        return ranking
+    n_shown = len(ranking)
+    kept = np.delete(np.arange(n_shown), positions)
+    memory = {key: value[kept] if value.shape[:1] == (n_shown,) else value for key, value in ranking.memory.items()}
+    return replace(
+        ranking,
+        shown=ranking.shown[kept],
+        features=ranking.features[kept],
+        scores=ranking.scores[kept],
+        groups=None if ranking.groups is None else ranking.groups[kept],
+        exposure=None if ranking.exposure is None else ranking.exposure[kept],
+        memory=memory,
+    )

@@ -1,0 +1,96 @@
+"""The page at `/`, its files, and its charts."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from fairexp.service.http.answers import answer
+from fairexp.service.http.openapi import documented
+from fairexp.service.http.schemas import ChartsAnswer
+from fairexp.service.problems import ServiceError
+from fairexp.service.service import Service, allow, service_of
+from fairexp.service.views.reports import fairness_report, policy_report
+
+router = APIRouter()
+POINTS = 120
+FILES = {"page.js": "text/javascript", "drawing.js": "text/javascript", "page.css": "text/css"}
+HEADERS = {
+    # Everything comes from here, and nothing is evaluated; Vega styles its drawings inline.
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+@router.get("/", dependencies=[allow("public")], include_in_schema=False)
+async def page(request: Request) -> Response:
+    """The page; it holds no data, and asks for them with the visitor's key."""
+    return Response(await asyncio.to_thread(_page), media_type="text/html", headers=HEADERS)
+
+
+@router.get("/static/{name}", dependencies=[allow("public")], include_in_schema=False)
+async def static(request: Request, name: str) -> Response:
+    """A script or a style of the page."""
+    if name == "vega.js":
+        content = await asyncio.to_thread(_vega)
+        return Response(content, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+    if name not in FILES:
+        raise ServiceError("not_found", "there is no such file", status=404)
+    return Response(_file(name), media_type=FILES[name], headers={"Cache-Control": "no-cache"})
+
+
+@router.get(
+    "/v1/policies/{policy}/charts",
+    dependencies=[allow("read", "policy")],
+    **documented(None, ChartsAnswer, refusals=(404,)),
+)
+async def charts(
+    request: Request, policy: str, theme: Annotated[Literal["light", "dark"], Query()] = "light"
+) -> Response:
+    """The page's charts in Vega-Lite, at most a few seconds old."""
+    service = service_of(request)
+    service.engine.desk(policy)
+    return answer({"charts": await asyncio.to_thread(_charts, service, policy, theme)})
+
+
+def _charts(service: Service, policy: str, theme: str) -> Any:
+    from fairexp.service.views.page.charts import live_charts
+
+    desk = service.engine.desk(policy)
+    runtime = desk.runtime
+
+    def make() -> dict[str, Any]:
+        report = fairness_report(desk, points=POINTS, recent=False)
+        theta = policy_report(desk, kept=[])["theta"]
+        seconds = service.metrics.recent_seconds(policy)
+        return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
+
+    return service.charts.get(policy, theme, runtime.version, runtime.totals.rounds, make)
+
+
+@lru_cache
+def _page() -> str:
+    from fairexp.charts.pages import filled, page_head
+
+    return filled(_file("index.html").decode(), {"head": page_head("fairexp", report=False)})
+
+
+@lru_cache
+def _file(name: str) -> bytes:
+    return files("fairexp.service.views.page").joinpath(name).read_bytes()
+
+
+@lru_cache
+def _vega() -> bytes:
+    from fairexp.charts.extra import vl_convert
+
+    bundle: str = vl_convert().javascript_bundle()
+    return bundle.encode()

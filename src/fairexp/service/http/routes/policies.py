@@ -1,0 +1,175 @@
+"""Policies: declare, change, look at them, and at what they showed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from fairexp.service.administration.changes import Order, PolicyChange
+from fairexp.service.bodies.decode import MOST_KEYS, read_policy
+from fairexp.service.engine.live_policy import Desk
+from fairexp.service.http.answers import answer
+from fairexp.service.http.openapi import documented
+from fairexp.service.http.schemas import (
+    FairnessAnswer,
+    PolicyAnswer,
+    PolicyInfo,
+    PolicyList,
+    RankingInfo,
+    RankingList,
+)
+from fairexp.service.log.ranking_ids import unknown_ranking
+from fairexp.service.policies.spec import NAME, PolicySpec, parse_policy
+from fairexp.service.problems import invalid
+from fairexp.service.service import EACH, Service, allow, sees, service_of, who
+from fairexp.service.views.reports import brief, fairness_report, policy_report, ranking_report
+
+router = APIRouter(prefix="/v1/policies")
+DryRun = Annotated[bool, Query(description="Say what would happen, and change nothing.")]
+Discard = Annotated[bool, Query(description="Go ahead even if something is lost; a dry run says what.")]
+
+
+@router.get("", dependencies=[allow("read", EACH)], **documented(None, PolicyList))
+async def list_policies(request: Request) -> Response:
+    """All policies that the key is for, with their versions and rounds."""
+    engine = service_of(request).engine
+    return answer({"policies": [brief(engine.desk(name)) for name in engine.names() if sees(request, name)]})
+
+
+@router.put(
+    "/{policy}", dependencies=[allow("admin", "policy")], **documented(PolicySpec, PolicyAnswer, refusals=(409,))
+)
+async def put_policy(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
+    """Declare a policy, or change it: features and groups are matched by name, and what makes sense is kept."""
+    service = service_of(request)
+    spec = parse_policy(await service.read(request, "max_policy_bytes", read_policy, **_limits(service)))
+    if not NAME.fullmatch(policy):
+        raise invalid("policy", repr(policy[:80]), "small letters, digits, - and _, at most 64, no sign at the start")
+    order = Order(by=who(request), discard=discard, dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(service.engine.put_policy, policy, spec, order))
+
+
+def _limits(service: Service) -> dict[str, Any]:
+    settings = service.settings
+    return {
+        "known": tuple(PolicySpec.model_fields),
+        "most_values": max(settings.max_features, settings.max_length),
+        "most_keys": max(MOST_KEYS, settings.max_groups),
+    }
+
+
+@router.post(
+    "/{policy}/rollback",
+    dependencies=[allow("admin", "policy")],
+    **documented(None, PolicyAnswer, refusals=(404, 409, 410)),
+)
+async def roll_back(
+    request: Request, policy: str, version: Annotated[int, Query(ge=1)], dry_run: DryRun = False
+) -> Response:
+    """Go on from the state that an earlier version ended with; what is in force can be rolled back to in turn."""
+    changes, order = service_of(request).engine.changes, Order(by=who(request), dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.rollback, policy, version, order))
+
+
+@router.post(
+    "/{policy}/reset", dependencies=[allow("admin", "policy")], **documented(None, PolicyAnswer, refusals=(404, 409))
+)
+async def reset(
+    request: Request,
+    policy: str,
+    what: Annotated[list[Literal["model", "ledger"]], Query(description="What shall start anew.", max_length=2)],
+    dry_run: DryRun = False,
+) -> Response:
+    """Start anew with the model, the ledger or both; what there was can be rolled back to."""
+    changes, order = service_of(request).engine.changes, Order(by=who(request), dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.reset, policy, what, order))
+
+
+@router.delete(
+    "/{policy}", dependencies=[allow("admin", "policy")], **documented(None, PolicyAnswer, refusals=(404, 409))
+)
+async def delete(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
+    """Put an end to a policy and to everything that was kept of it; nothing brings it back."""
+    changes, order = service_of(request).engine.changes, Order(by=who(request), discard=discard, dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.delete, policy, order))
+
+
+def _told(policy: str, change: PolicyChange) -> Response:
+    return answer(change.plain(policy))
+
+
+@router.get("/{policy}", dependencies=[allow("read", "policy")], **documented(None, PolicyInfo, refusals=(404,)))
+async def get_policy(request: Request, policy: str) -> Response:
+    """The policy's state, versions, rounds, and its model in short."""
+    service = service_of(request)
+    told = await asyncio.to_thread(_policy, service, service.engine.desk(policy))
+    return answer({**told, "latency": service.metrics.latency(policy)})
+
+
+@router.get(
+    "/{policy}/fairness", dependencies=[allow("read", "policy")], **documented(None, FairnessAnswer, refusals=(404,))
+)
+async def get_fairness(
+    request: Request,
+    policy: str,
+    points: Annotated[int, Query(ge=1, le=512, description="At most so many points of history.")] = 100,
+    recent: Annotated[bool, Query(description="The latest rounds one by one, instead of all.")] = False,
+) -> Response:
+    """Exposure by group, unfairness by pair against the tolerance, and their history."""
+    desk = service_of(request).engine.desk(policy)
+    return answer(await asyncio.to_thread(fairness_report, desk, points=points, recent=recent))
+
+
+@router.get(
+    "/{policy}/rankings", dependencies=[allow("read", "policy")], **documented(None, RankingList, refusals=(404,))
+)
+async def list_rankings(
+    request: Request,
+    policy: str,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    before: Annotated[str | None, Query(max_length=100, description="A ranking id: older ones than this.")] = None,
+) -> Response:
+    """The latest rankings, newest first."""
+    service = service_of(request)
+    desk = service.engine.desk(policy)
+    below = None if before is None else _seq(service, desk, before)
+    found = await asyncio.to_thread(_latest, service, desk, limit, below)
+    return answer({"rankings": found, "before": found[-1]["ranking_id"] if len(found) == limit else None})
+
+
+@router.get(
+    "/{policy}/rankings/{ranking_id}",
+    dependencies=[allow("read", "policy")],
+    **documented(None, RankingInfo, refusals=(404, 410)),
+)
+async def get_ranking(request: Request, policy: str, ranking_id: str) -> Response:
+    """What was shown, when, why, and what came back."""
+    service = service_of(request)
+    desk = service.engine.desk(policy)
+    seq = _seq(service, desk, ranking_id)
+    return answer(await asyncio.to_thread(_ranking, service, desk, seq, ranking_id))
+
+
+def _policy(service: Service, desk: Desk) -> dict[str, Any]:
+    return policy_report(desk, kept=service.engine.store.version_states(desk.row.policy))
+
+
+def _seq(service: Service, desk: Desk, ranking_id: str) -> int:
+    number, seq = service.engine.ids.read(ranking_id)
+    if number != desk.row.policy:
+        raise unknown_ranking(ranking_id)
+    return seq
+
+
+def _latest(service: Service, desk: Desk, limit: int, before: int | None) -> list[dict[str, Any]]:
+    engine, number = service.engine, desk.row.policy
+    return [
+        ranking_report(engine.ids.make(number, shown.seq), desk, shown, feedback, why=False)
+        for shown, feedback in engine.archive.latest(desk, limit=limit, before=before)
+    ]
+
+
+def _ranking(service: Service, desk: Desk, seq: int, ranking_id: str) -> dict[str, Any]:
+    return ranking_report(ranking_id, desk, *service.engine.archive.ranking(desk, seq))

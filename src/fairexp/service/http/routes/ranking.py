@@ -1,0 +1,132 @@
+"""Rank and learn: the two routes that a search page calls."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from fairexp.service.bodies.candidates import candidates_of
+from fairexp.service.bodies.decode import read_feedback, read_ranking
+from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, RankRequest
+from fairexp.service.engine.engine import Ranked
+from fairexp.service.engine.events import GivenEvent
+from fairexp.service.http.answers import answer, problem
+from fairexp.service.http.openapi import documented
+from fairexp.service.http.schemas import FeedbackAnswer, RankAnswer
+from fairexp.service.problems import ServiceError
+from fairexp.service.service import EACH, allow, check_policy, kept, service_of
+from fairexp.service.views.explain import explain as explanation_of
+
+router = APIRouter()
+REPEATED = {"X-Repeated": "true"}
+"""The header of an answer that was given before, to a request with the same id."""
+
+
+@router.post(
+    "/v1/policies/{policy}/rank",
+    dependencies=[allow("rank", "policy")],
+    **documented(RankRequest, RankAnswer, refusals=(404, 409)),
+)
+async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
+    """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
+    started = time.perf_counter()
+    service = service_of(request)
+    spec = service.expected(policy)
+    limits = {"n_features": spec.n_features, "max_candidates": service.settings.max_candidates}
+    asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
+    ranked = await service.rank(
+        policy,
+        lambda runtime: candidates_of(asked, runtime, spec),
+        request_id=asked.context.get("request_id"),
+        asked=asked.digest,
+    )
+    content = _told(policy, ranked)
+    if explain:
+        content["explanation"] = await service.in_thread(explanation_of, ranked.shown, ranked.spec)
+    service.metrics.ranked(policy, time.perf_counter() - started)
+    return answer(content, headers=REPEATED if ranked.repeated else None)
+
+
+def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
+    shown, names = ranked.shown, ranked.spec.group_names
+    groups = [None] * len(shown.shown) if shown.groups is None else [names[group] for group in shown.groups.tolist()]
+    items = [
+        {"id": item, "position": position, "score": score, "group": group}
+        for position, (item, score, group) in enumerate(
+            zip(shown.ids, shown.scores.tolist(), groups, strict=True), start=1
+        )
+    ]
+    return {
+        "ranking_id": ranked.id,
+        "policy": policy,
+        "version": shown.version,
+        "items": items,
+        "qualified": shown.qualified,
+        "added_regret": shown.added_regret,
+    }
+
+
+@router.post(
+    "/v1/feedback",
+    dependencies=[allow("feedback", EACH)],
+    **documented(FeedbackRequest, FeedbackAnswer, refusals=(404, 410)),
+)
+async def feedback(request: Request) -> Response:
+    """Take what users did; when this is answered it is on disk, and the next ranking has learned from it."""
+    service = service_of(request)
+    limits = {"max_batch": service.settings.max_batch, "max_events": service.settings.max_events}
+    many, given = await service.read(request, "max_feedback_bytes", read_feedback, **limits)
+    if not many:
+        return answer({"results": [await learn(request, given[0])]})
+    results = await asyncio.gather(*(_learn_or_tell(request, each) for each in given))
+    if any(result["status"] == "refused" and result["error"]["code"] == "storage_unavailable" for result in results):
+        raise next_unavailable()
+    return answer({"results": results})
+
+
+def next_unavailable() -> ServiceError:
+    """A batch of which not all could be kept: repeating it is right, because what was kept counts once."""
+    return ServiceError(
+        "storage_unavailable",
+        "batch: the store could not keep all of it; send it again, events that were kept will count once",
+        status=503,
+        retry_after=1.0,
+    )
+
+
+async def _learn_or_tell(request: Request, given: FeedbackGiven) -> dict[str, Any]:
+    try:
+        return await learn(request, given)
+    except ServiceError as error:
+        told = {"accepted": 0, "duplicates": 0, "status": "refused", "error": problem(error)}
+        return {"ranking_id": given.ranking_id, **told}
+
+
+async def learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
+    """Learn from one ranking's feedback and wait until that is on disk."""
+    service = service_of(request)
+    engine = service.engine
+    events = [
+        GivenEvent(
+            each.id, each.type, each.item, None if each.position is None else each.position - 1, each.weight, each.at
+        )
+        for each in given.events
+    ]
+    policy = engine.policy_of(given.ranking_id)
+    check_policy(request, policy)
+    # In a thread, one update of a policy at a time, each begun by the loop: a ranking finds the policy's lock taken by
+    # one update at most, however many wait.
+    async with service.turn("learn", policy):
+        learned = await asyncio.to_thread(engine.learn, given.ranking_id, events, final=given.final)
+    await kept(asyncio.wrap_future(learned.kept))
+    service.metrics.feedback_events.labels(policy, learned.status).inc(learned.accepted)
+    service.metrics.feedback_events.labels(policy, "duplicate").inc(learned.duplicates)
+    return {
+        "ranking_id": given.ranking_id,
+        "accepted": learned.accepted,
+        "duplicates": learned.duplicates,
+        "status": learned.status,
+    }

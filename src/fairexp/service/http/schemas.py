@@ -1,0 +1,204 @@
+"""The bodies of answers, for the OpenAPI document; `forms` has those of requests."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from fairexp.service.policies.spec import PolicySpec
+
+
+class RankedItem(BaseModel):
+    """A shown candidate."""
+
+    id: str
+    position: int
+    score: float
+    group: str | None
+
+
+class RankAnswer(BaseModel):
+    """What to show, from the top down. `explanation` comes with `?explain=true`."""
+
+    ranking_id: str
+    policy: str
+    version: int
+    items: list[RankedItem]
+    qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
+    added_regret: int
+    explanation: dict[str, Any] | None = None
+
+
+class Problem(BaseModel):
+    """What is wrong, and where."""
+
+    code: str
+    message: str
+    field: str | None = None
+    request_id: str | None = None
+
+
+class ErrorAnswer(BaseModel):
+    """The one shape of every error."""
+
+    error: Problem
+
+
+class FeedbackResult(BaseModel):
+    """What was made of one ranking's feedback. `status` says whether it was learned from, or why not."""
+
+    ranking_id: str
+    accepted: int
+    duplicates: int
+    status: Literal["learned", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "refused"]
+    error: Problem | None = None
+
+
+class FeedbackAnswer(BaseModel):
+    """One result for each ranking, in the order given. All of it is on disk and learned."""
+
+    results: list[FeedbackResult]
+
+
+class PolicyAnswer(BaseModel):
+    """The result of declaring or changing a policy."""
+
+    policy: str
+    version: int
+    changed: bool
+    dry_run: bool
+    action: str = Field(description="What was done, or would be done: created, changed, rolled back to ...")
+    differences: list[str] = Field(description="Where the declared policy differs from the one before.")
+    kept: list[str] = Field(description="What is taken over from the version before.")
+    new: list[str] = Field(description="What begins with this version.")
+    lost: list[str] = Field(description="What goes, which takes discard=true.")
+    warnings: list[str]
+
+
+class VersionInfo(BaseModel):
+    """One version of a policy."""
+
+    version: int
+    at: float
+    action: str
+    origin: Literal["file", "api"]
+    by: str
+    lost: list[str]
+    can_roll_back: bool
+    spec: PolicySpec
+    parameters: dict[str, Any] = Field(description="All parameters of the ranker.")
+
+
+class ThetaInfo(BaseModel):
+    """The linear model in short: its length, and the features that weigh most."""
+
+    norm: float
+    largest: list[dict[str, Any]]
+
+
+class PolicyInfo(BaseModel):
+    """A policy and where it stands."""
+
+    policy: str
+    state: Literal["serving"]
+    version: int
+    spec: PolicySpec
+    parameters: dict[str, Any] = Field(description="All parameters of the ranker, those by default included.")
+    versions: list[VersionInfo]
+    rounds: int
+    events: int
+    updates: int
+    log_entries: int
+    latency: dict[str, float] | None = Field(description="Of the latest rankings of this process, in milliseconds.")
+    theta: ThetaInfo | None
+    features: list[dict[str, Any]] = Field(description="What was seen of each feature, and how it is scaled.")
+
+
+class ActionList(BaseModel):
+    """What administrators did, newest first; `before` of the next page."""
+
+    actions: list[dict[str, Any]]
+    before: int | None
+
+
+class PolicyList(BaseModel):
+    """All policies."""
+
+    policies: list[dict[str, Any]]
+
+
+class FairnessAnswer(BaseModel):
+    """Exposure by group, unfairness by pair, and how both came about."""
+
+    policy: str
+    rounds: int
+    tolerance: float | None
+    groups: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    largest_gap: float | None
+    qualified_share: float | None
+    added_regret: int
+    clicks_by_position: list[dict[str, Any]]
+    history: dict[str, Any]
+
+
+class ChartsAnswer(BaseModel):
+    """Charts in Vega-Lite, by name."""
+
+    charts: dict[str, Any]
+
+
+class RankingInfo(BaseModel):
+    """A recorded ranking: what was shown, when, why, and what came back."""
+
+    ranking_id: str
+    policy: str
+    version: int
+    at: float
+    request_id: str | None
+    query_id: str | None
+    user: str | None
+    session: str | None
+    qualified: bool | None
+    added_regret: int
+    items: list[dict[str, Any]]
+    explanation: dict[str, Any]
+    feedback: list[dict[str, Any]]
+
+
+class RankingList(BaseModel):
+    """The latest rankings, newest first; `before` of the next page."""
+
+    rankings: list[dict[str, Any]]
+    before: str | None
+
+
+class ErasedAnswer(BaseModel):
+    """How many rankings named the user; `erased` is false after a dry run, which changes nothing."""
+
+    rankings: int
+    erased: bool
+
+
+class Health(BaseModel):
+    """Whether the process runs, or whether it is ready to serve."""
+
+    status: str
+
+
+class MetarankAnswer(BaseModel):
+    """Metarank's answer to a ranking request."""
+
+    took: int
+    items: list[dict[str, Any]]
+
+
+class MetarankAccepted(BaseModel):
+    """Metarank's answer to feedback; `ignored` is ours."""
+
+    accepted: int
+    status: str
+    tookMillis: int
+    updated: int
+    ignored: int

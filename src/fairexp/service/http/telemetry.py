@@ -1,0 +1,181 @@
+"""What an operator sees: metrics for Prometheus, and one line of JSON per event with the request's id."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import sys
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+
+from fairexp.service.views.explain import pair_gaps
+
+if TYPE_CHECKING:
+    from fairexp.service.bodies.budget import Budget
+    from fairexp.service.bodies.reader import Reader
+    from fairexp.service.engine.engine import Engine
+    from fairexp.service.engine.gates import Gates
+    from fairexp.service.http.connections import Connections
+
+REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="-")
+REQUESTS = logging.getLogger("fairexp.service.engine.repeats")
+"""One line per request: a warning where it was refused."""
+
+RECENT = 512
+BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class Metrics:
+    """Counters of this process, and the state of every policy as it is when asked. No ids as labels."""
+
+    def __init__(
+        self, engine: Engine, gates: Gates, *, budget: Budget, reader: Reader, connections: Connections
+    ) -> None:
+        self.registry = CollectorRegistry()
+        self._engine = engine
+        self._gates = gates
+        self._budget, self._reader, self._connections = budget, reader, connections
+        self.rank_seconds = Histogram(
+            "fairexp_rank_seconds",
+            "Time from a rank request's arrival to its durable answer.",
+            ["policy"],
+            registry=self.registry,
+            buckets=BUCKETS,
+        )
+        self.feedback_events = Counter(
+            "fairexp_feedback_events_total",
+            "Feedback events by outcome.",
+            ["policy", "outcome"],
+            registry=self.registry,
+        )
+        self.requests = Counter(
+            "fairexp_requests_total", "Requests by route and status.", ["route", "status"], registry=self.registry
+        )
+        self._recent: dict[str, deque[float]] = {}
+        self.registry.register(self)
+
+    def ranked(self, policy: str, seconds: float) -> None:
+        """Take note of how long a ranking took."""
+        self.rank_seconds.labels(policy).observe(seconds)
+        self._recent.setdefault(policy, deque(maxlen=RECENT)).append(seconds)
+
+    def recent_seconds(self, policy: str) -> list[float]:
+        """How long the latest rankings took."""
+        return list(self._recent.get(policy, ()))
+
+    def latency(self, policy: str) -> dict[str, float] | None:
+        """Median and 99th percentile of the latest rankings, in milliseconds."""
+        recent = self.recent_seconds(policy)
+        if not recent:
+            return None
+        median, late = np.percentile(recent, (50, 99))
+        return {"median_ms": 1000 * float(median), "p99_ms": 1000 * float(late)}
+
+    def collect(self) -> Iterator[Metric]:
+        """The policies' state."""
+        unfairness = GaugeMetricFamily(
+            "fairexp_unfairness", "Signed exposure gap of a pair of groups.", labels=["policy", "pair"]
+        )
+        tolerance = GaugeMetricFamily("fairexp_tolerance", "Unfairness allowed.", labels=["policy"])
+        exposure = GaugeMetricFamily("fairexp_exposure", "Exposure charged by group.", labels=["policy", "group"])
+        regret = CounterMetricFamily("fairexp_added_regret", "Certain orders reversed for fairness.", labels=["policy"])
+        share = GaugeMetricFamily("fairexp_qualified_share", "Rankings that met the tolerance.", labels=["policy"])
+        rounds = CounterMetricFamily("fairexp_rankings", "Rankings shown.", labels=["policy"])
+        updates = CounterMetricFamily("fairexp_updates", "Updates of the model.", labels=["policy"])
+        engine = self._engine
+        for name in engine.names() if engine.ready else ():
+            desk = engine.desk(name)
+            if desk.problem is not None or desk.stale:
+                continue
+            runtime, totals = desk.runtime, desk.runtime.totals
+            rounds.add_metric([name], totals.rounds)
+            updates.add_metric([name], totals.updates)
+            regret.add_metric([name], totals.regret)
+            if runtime.shares is not None:
+                for pair in pair_gaps(totals.exposure, runtime.shares, runtime.spec.group_names):
+                    unfairness.add_metric([name, "/".join(pair["groups"])], pair["unfairness"])
+                for group, amount in zip(runtime.spec.group_names, totals.exposure.tolist(), strict=True):
+                    exposure.add_metric([name, group], amount)
+            if runtime.is_fair:
+                tolerance.add_metric([name], runtime.spec.tolerance)
+                share.add_metric([name], totals.qualified / max(totals.rounds, 1))
+        yield from (unfairness, tolerance, exposure, regret, share, rounds, updates)
+        failures = CounterMetricFamily("fairexp_store_failures", "Times that the store failed.", value=engine.failures)
+        ready = GaugeMetricFamily("fairexp_ready", "Whether the service is ready.", value=float(engine.healthy))
+        yield from (failures, ready, *self._load(), *self._edges())
+
+    def _load(self) -> Iterator[Metric]:
+        """What waits, what was refused, and what is held in memory."""
+        waiting = GaugeMetricFamily("fairexp_rankings_waiting", "Rankings under way.", labels=["policy"])
+        refused = CounterMetricFamily("fairexp_rankings_refused", "Rankings refused by overload.", labels=["policy"])
+        held = GaugeMetricFamily("fairexp_cached_rankings", "Rankings at hand for feedback.", labels=["policy"])
+        memory = GaugeMetricFamily("fairexp_cached_bytes", "Memory that these take, about.", labels=["policy"])
+        for desk in self._engine.desks():
+            labels, gate = [desk.row.name], self._gates.rankings(desk.row.name)
+            waiting.add_metric(labels, gate.inside)
+            refused.add_metric(labels, gate.refused)
+            held.add_metric(labels, len(desk.opened))
+            memory.add_metric(labels, desk.opened.n_bytes)
+        yield from (waiting, refused, held, memory)
+        gate = self._gates.feedback
+        yield GaugeMetricFamily("fairexp_feedback_waiting", "Requests with feedback under way.", value=gate.inside)
+        yield CounterMetricFamily("fairexp_feedback_refused", "Feedback refused by overload.", value=gate.refused)
+
+    def _edges(self) -> Iterator[Metric]:
+        """Bodies and connections."""
+        budget, reader = self._budget, self._reader
+        yield GaugeMetricFamily("fairexp_body_bytes", "Bytes of bodies being read.", value=budget.used)
+        refused = CounterMetricFamily("fairexp_bodies_refused", "Bodies refused by overload.", labels=["reason"])
+        refused.add_metric(["memory"], budget.refused)
+        refused.add_metric(["waiting"], reader.gate.refused)
+        yield refused
+        yield CounterMetricFamily("fairexp_reader_lost", "Times that the reader was replaced.", value=reader.lost)
+        connections = self._connections
+        yield GaugeMetricFamily("fairexp_connections", "Connections.", value=len(connections))
+        ended = CounterMetricFamily(
+            "fairexp_connections_ended", "Connections that the server refused or ended, by reason.", labels=["reason"]
+        )
+        for reason, count in connections.closed.copy().items():
+            ended.add_metric([reason], count)
+        yield ended
+
+    def text(self) -> bytes:
+        """The page that Prometheus reads."""
+        return generate_latest(self.registry)
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: time, level, message, request id, and facts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        request_id = REQUEST_ID.get()
+        if request_id != "-":
+            line["request_id"] = request_id
+        line.update(getattr(record, "facts", {}))
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+def log_as_json(level: int = logging.INFO, *, requests: bool = True) -> None:
+    """Write the service's log, and uvicorn's, to stderr as lines of JSON; of `requests` at least those refused."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in ("fairexp.service", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(level)
+        logger.propagate = False
+    REQUESTS.setLevel(logging.NOTSET if requests else max(level, logging.WARNING))

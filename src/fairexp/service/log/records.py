@@ -1,0 +1,315 @@
+"""The two records of the log: what was shown, and what came back. Each carries all that replaying it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from sys import getsizeof
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.service.log.codec import pack, unpack
+from fairexp.service.store.base import Context
+from fairexp.types import Belief, Ranking
+
+Floats32 = NDArray[np.float32]
+Array = TypeVar("Array", bound=NDArray[Any])
+ARRAY_BYTES = 128
+RECORD_BYTES = 1000
+"""What an array takes besides its numbers, and a record besides its arrays and texts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Considered:
+    """The documents that an explanation speaks of: all that the host's draw has down to the last one shown.
+
+    In the order of the draw: `ids`, `groups` (c,), `scores` (c,) and `block` (c,). `above` (m, c) and `below` (m, c)
+    say which of them certainly belong above or below each shown document.
+    """
+
+    ids: list[str]
+    groups: Ints | None
+    scores: Floats32
+    block: Ints
+    above: Bools
+    below: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """The candidates that are not shown, for callers who want all: `order` (n - m,) as drawn, with their `scores`.
+
+    `took` is how many milliseconds the ranking took.
+    """
+
+    order: Ints
+    scores: Floats32
+    took: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A ranking as it was shown. `place` (m,) are positions in `considered`.
+
+    `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
+    this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
+    `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
+    """
+
+    seq: int
+    at: float
+    version: int
+    generation: int
+    number: int
+    n_candidates: int
+    context: dict[str, Any]
+    shown: Ints
+    features: Floats32
+    scores: Floats
+    groups: Ints | None
+    place: Ints
+    considered: Considered
+    exposure: Floats | None
+    spent: Floats | None
+    added_regret: int
+    qualified: bool | None
+    memory: State = field(default_factory=dict)
+    believed: bool = True
+    rescaled: tuple[Floats, Floats] | None = None
+    asked: str = ""
+    rest: Rest | None = None
+
+    @property
+    def ids(self) -> list[str]:
+        """The shown candidates' ids, from the top down."""
+        return [self.considered.ids[place] for place in self.place]
+
+    def trimmed(self) -> Shown:
+        """Only what learning needs, in memory of its own: no context, and no more for more candidates."""
+        known, place = self.considered, self.place
+        if len(known.ids) == len(place) and self.features.base is None:  # just shown, with nothing else considered
+            return replace(self, context={}, rest=None, rescaled=None)
+        considered = Considered(
+            ids=self.ids,
+            groups=None if known.groups is None else known.groups[place],
+            scores=known.scores[place],
+            block=known.block[place],
+            above=known.above[:, place],
+            below=known.below[:, place],
+        )
+        return replace(
+            self,
+            features=_own(self.features),
+            scores=_own(self.scores),
+            exposure=None if self.exposure is None else _own(self.exposure),
+            spent=None if self.spent is None else _own(self.spent),
+            memory={key: _own(value) for key, value in self.memory.items()},
+            place=np.arange(len(place)),
+            considered=considered,
+            rescaled=None,
+            context={},
+            rest=None,
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory it takes."""
+        known = self.considered
+        arrays: list[NDArray[Any] | None] = [self.shown, self.features, self.scores, self.groups, self.place]
+        arrays += [self.exposure, self.spent, *self.memory.values()]
+        arrays += [known.groups, known.scores, known.block, known.above, known.below]
+        texts = [*known.ids, *self.context.values()]
+        in_arrays = sum(ARRAY_BYTES + array.nbytes for array in arrays if array is not None)
+        return RECORD_BYTES + in_arrays + sum(map(getsizeof, texts)) + 8 * len(texts)
+
+    def ranking(self, identity: int) -> Ranking:
+        """The library's record, as its ranker returned it."""
+        return Ranking(
+            shown=self.shown,
+            features=self.features.astype(np.float64),
+            scores=self.scores,
+            groups=self.groups,
+            ranker=identity,
+            number=self.number,
+            memory=self.memory,
+            exposure=self.exposure,
+            added_regret=self.added_regret,
+            qualified=self.qualified,
+        )
+
+    def payload(self) -> bytes:
+        """As bytes for the log."""
+        known = self.considered
+        meta: dict[str, Any] = {
+            "version": self.version,
+            "generation": self.generation,
+            "number": self.number,
+            "n": self.n_candidates,
+            "regret": self.added_regret,
+            "qualified": self.qualified,
+            "believed": self.believed,
+            "ids": known.ids,
+        }
+        arrays: State = {
+            "shown": self.shown.astype(np.int32),
+            "features": self.features,
+            "scores": self.scores,
+            "place": self.place.astype(np.int32),
+            "c.scores": known.scores,
+            "c.block": known.block.astype(np.int32),
+            "c.above": np.packbits(known.above, axis=1),
+            "c.below": np.packbits(known.below, axis=1),
+        }
+        optional = {"groups": self.groups, "c.groups": known.groups}
+        arrays.update({key: value.astype(np.int16) for key, value in optional.items() if value is not None})
+        exact = {"exposure": self.exposure, "spent": self.spent}
+        arrays.update({key: value for key, value in exact.items() if value is not None})
+        if self.rescaled is not None:
+            arrays["u.centre"], arrays["u.scale"] = self.rescaled
+        arrays.update({f"m.{key}": value for key, value in self.memory.items()})
+        if self.asked:
+            meta["asked"] = self.asked
+        if self.rest is not None:
+            meta["took"] = self.rest.took
+            arrays.update({"rest": self.rest.order.astype(np.int32), "r.scores": self.rest.scores})
+        return pack(meta, arrays)
+
+    @staticmethod
+    def read(payload: bytes, *, seq: int, at: float, context: Context | None = None) -> Shown:
+        """The record that `payload` made these bytes of, and the context that was kept beside it."""
+        meta, arrays = unpack(payload)
+        n_considered = len(meta["ids"])
+        integers = {
+            key: None if key not in arrays else arrays[key].astype(np.int64)
+            for key in ("shown", "place", "groups", "c.groups", "c.block")
+        }
+        bits = {
+            key: np.unpackbits(np.asarray(arrays[key], dtype=np.uint8), axis=1, count=n_considered).astype(np.bool_)
+            for key in ("c.above", "c.below")
+        }
+        considered = Considered(
+            ids=meta["ids"],
+            groups=integers["c.groups"],
+            scores=arrays["c.scores"],  # type: ignore[arg-type]
+            block=integers["c.block"],  # type: ignore[arg-type]
+            above=bits["c.above"],
+            below=bits["c.below"],
+        )
+        return Shown(
+            seq=seq,
+            at=at,
+            version=meta["version"],
+            generation=meta["generation"],
+            number=meta["number"],
+            n_candidates=meta["n"],
+            context={} if context is None else context.plain(),
+            shown=integers["shown"],  # type: ignore[arg-type]
+            features=arrays["features"],  # type: ignore[arg-type]
+            scores=arrays["scores"],  # type: ignore[arg-type]
+            groups=integers["groups"],
+            place=integers["place"],  # type: ignore[arg-type]
+            considered=considered,
+            exposure=arrays.get("exposure"),  # type: ignore[arg-type]
+            spent=arrays.get("spent"),  # type: ignore[arg-type]
+            added_regret=meta["regret"],
+            qualified=meta["qualified"],
+            memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
+            believed=meta["believed"],
+            rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
+            asked=meta.get("asked", ""),
+            rest=None if "rest" not in arrays else _rest(meta, arrays),
+        )
+
+
+def _rest(meta: dict[str, Any], arrays: State) -> Rest:
+    return Rest(arrays["rest"].astype(np.int64), arrays["r.scores"].astype(np.float32), meta["took"])
+
+
+def rest_of(belief: Belief | None, shown: Shown, *, took: int) -> Rest:
+    """The candidates that are not in `shown`, as the host drew them; in the order given if it holds nothing true."""
+    draw = np.arange(shown.n_candidates) if belief is None else belief.draw
+    order = draw[~np.isin(draw, shown.shown)]
+    scores = np.zeros(len(order)) if belief is None else belief.scores[order]
+    return Rest(order, scores.astype(np.float32), took)
+
+
+def _own(array: Array) -> Array:
+    """The array, not as a part of something larger that it would keep in memory."""
+    return array if array.base is None else array.copy()
+
+
+def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranking: Ranking) -> tuple[Ints, Considered]:
+    """Which documents to remember for an explanation, and the place (m,) of each shown one among them."""
+    shown = ranking.shown
+    if belief is None:
+        kept, certain = shown, np.zeros((len(shown), len(shown)), dtype=np.bool_)
+        scores, block = ranking.scores, np.zeros(len(shown), dtype=np.int64)
+        above = below = certain
+    else:
+        place_in_draw = np.empty(len(ids), dtype=np.int64)
+        place_in_draw[belief.draw] = np.arange(len(ids))
+        relation, row = belief.relation
+        better = relation[:, row[shown]][row]
+        wanted = place_in_draw <= place_in_draw[shown].max()
+        wanted |= better.any(axis=1)  # a draw that ignores certain orders may leave such a document for later
+        kept = belief.draw[wanted[belief.draw]]
+        scores, block = belief.scores[kept], belief.block[kept]
+        above, below = better[kept].T, relation[row[shown]][:, row[kept]]
+    where = np.empty(len(ids), dtype=np.int64)
+    where[kept] = np.arange(len(kept))
+    return where[shown], Considered(
+        ids=[ids[index] for index in kept],
+        groups=None if groups is None else groups[kept],
+        scores=scores.astype(np.float32),
+        block=block,
+        above=above,
+        below=below,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a user did with one shown candidate; `position` counts from 0."""
+
+    id: str
+    type: str
+    position: int
+    weight: float
+    at: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON, short."""
+        return {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What came back for the ranking at `ranking`, and what was made of it.
+
+    `status` is "learned" or says why nothing was; `clicks` are the positions taught as clicked, `left_out` those that
+    an earlier update has taught already.
+    """
+
+    seq: int
+    at: float
+    ranking: int
+    events: list[Event]
+    status: str
+    clicks: list[int]
+    left_out: list[int]
+
+    def payload(self) -> bytes:
+        """As bytes for the log."""
+        meta = {"e": [event.plain() for event in self.events], "s": self.status, "c": self.clicks, "l": self.left_out}
+        return pack(meta, {})
+
+    @staticmethod
+    def read(payload: bytes, *, seq: int, at: float, ranking: int) -> Feedback:
+        """The record that `payload` made these bytes of."""
+        meta, _ = unpack(payload)
+        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"]) for each in meta["e"]]
+        return Feedback(
+            seq=seq, at=at, ranking=ranking, events=events, status=meta["s"], clicks=meta["c"], left_out=meta["l"]
+        )

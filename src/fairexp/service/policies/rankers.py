@@ -1,0 +1,120 @@
+"""From a policy to its ranker."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairexp.errors import ArgumentError, FairexpError
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.pairrank import PairRank
+from fairexp.registry import construct, parameters_of, ranker_names
+from fairexp.service.problems import ServiceError, invalid
+from fairexp.types import Floats, Query
+
+if TYPE_CHECKING:
+    from fairexp.service.policies.spec import PolicySpec
+
+RANKERS = tuple(name for name in ranker_names() if "grades" not in parameters_of(name))
+"""The rankers that a policy may name: all but those that must know the truth. Import paths are not among them, because
+a request must not be able to load code."""
+
+LARGEST = 1e15
+"""Numbers beyond this have no use as parameters, and not all of them would come back from the store as they were."""
+
+SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups")
+
+
+def resolve_parameters(
+    spec: PolicySpec, *, before: tuple[PolicySpec, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Every parameter of the policy's ranker: as declared, else as it was in force `before`, else by default.
+
+    They are kept with the version, so that a policy stays what it is when a later fairexp has other defaults. `before`
+    is the version in force and its parameters; what it declared and `spec` does not goes back to the default.
+    """
+    settable = {key: value for key, value in parameters_of(spec.ranker).items() if key not in SET_BY_POLICY}
+    for key, value in spec.parameters.items():
+        if key not in settable:
+            known = ", ".join(sorted(settable)) or "no parameters"
+            raise invalid(f"parameters.{key}", "a parameter it does not have", f"one that {spec.ranker} has: {known}")
+        _check_plain(key, value)
+    resolved = {}
+    for key, parameter in settable.items():
+        if key in spec.parameters:
+            resolved[key] = spec.parameters[key]
+        elif before is not None and before[0].ranker == spec.ranker and key in before[1].keys() - before[0].parameters:
+            resolved[key] = before[1][key]
+        elif parameter.default is inspect.Parameter.empty:
+            raise invalid(f"parameters.{key}", "nothing", f"a value, which {spec.ranker} needs")
+        else:
+            resolved[key] = parameter.default
+    return resolved
+
+
+def _check_plain(key: str, value: Any) -> None:
+    """Parameters come as JSON; nested structures other than lists of numbers have no use here."""
+    items = value if isinstance(value, list) else [value]
+    plain = (int, float) if isinstance(value, list) else (int, float, str)
+    for item in items:
+        if not isinstance(item, plain) or (isinstance(item, bool) and isinstance(value, list)):
+            raise invalid(f"parameters.{key}", type(value).__name__, "a number, a text, true or false, or numbers")
+        if isinstance(item, int | float) and not abs(item) < LARGEST:
+            raise invalid(f"parameters.{key}", "a number that is too large", f"numbers below {LARGEST:g}")
+
+
+def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranker, list[str]]:
+    """The ranker that `spec` describes with resolved `parameters`, new, and what its construction warned of."""
+    known: dict[str, Any] = {
+        "n_features": spec.n_features,
+        "length": spec.length,
+        "seed": spec.seed,
+        "exposure": spec.exposure,
+        "tolerance": spec.tolerance,
+    }
+    if spec.groups:
+        known.update(shares=np.array(list(spec.groups.values())), n_groups=len(spec.groups))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            ranker = construct(spec.ranker, parameters, known=known)
+        except ArgumentError as error:
+            own = error.argument in SET_BY_POLICY
+            field = error.argument if own else f"parameters.{error.argument}"
+            raise invalid(field, error.given, error.expected, error.remedy) from None
+        except (MemoryError, OverflowError, TypeError, ValueError) as error:
+            raise invalid("parameters", f"some with which no ranker can be made ({error})", "others") from error
+    if ranker.n_features != spec.n_features:  # fixed weights bring their own number
+        raise invalid("parameters.weights", f"{ranker.n_features} numbers", f"{spec.n_features}, one per feature")
+    notes = [str(warning.message) for warning in caught]
+    if ranker.keeps_history:
+        notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
+    return ranker, notes
+
+
+def weights_of(ranker: Ranker) -> Floats | None:
+    """The linear model (d,) of a ranker, where it has one."""
+    learner = ranker.learner
+    if isinstance(learner, PairRank):
+        return learner.model.theta
+    weights = getattr(learner, "weights", None)
+    return weights if isinstance(weights, np.ndarray) else None
+
+
+def try_out(spec: PolicySpec) -> None:
+    """Rank and learn with a throw-away ranker: what cannot work is refused before it serves."""
+    ranker, _ = build_ranker(spec, resolve_parameters(spec))
+    rng = np.random.default_rng(0)
+    for n in (max(2 * spec.length, 4), 2, 1):
+        groups = np.arange(n) % len(spec.groups) if spec.groups else None
+        features = rng.random((n, spec.n_features)).astype(np.float32).astype(np.float64)
+        try:
+            for clicked in (0, -1):
+                ranking = ranker.rank(Query(features=features, groups=groups))
+                ranker.update(ranking, np.arange(len(ranking)) == range(len(ranking))[clicked])
+        except FairexpError as error:
+            raise ServiceError("invalid", f"parameters: the ranker does not work with them ({error})") from error

@@ -1,0 +1,127 @@
+"""Many runs at once, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fairexp.simulation.pool.shared_data import SharedData
+from fairexp.simulation.pool.worker import is_stopping, keep_freed_memory, report
+from fairexp.simulation.pool.workers import Workers
+from fairexp.simulation.run import Result
+from fairexp.simulation.settings import Parts, Settings, run
+
+Progress = Callable[[int, dict[str, Any]], None]
+"""Called with the number of a run and its latest row."""
+
+REPORTS_PER_RUN = 100
+
+
+def run_many(
+    runs: Sequence[Settings],
+    *,
+    folder: Path | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Result | None]:
+    """Results in the order of `runs`; None for those that an interrupt kept from starting.
+
+    Each run with `folder` is kept below it as `Settings.label` says (a single run in the folder itself). `jobs`
+    processes work at once (default: one per core); with one, runs happen in this process. Data is loaded once and
+    shared by all of them.
+    """
+    places = [_place(settings, folder, alone=len(runs) == 1) for settings in runs]
+    n_jobs = min(jobs or os.cpu_count() or 1, len(runs))
+    if n_jobs == 1:
+        return _one_by_one(runs, places, progress)
+    return _side_by_side(runs, places, progress, Workers(n_jobs))
+
+
+def expected_cost(settings: Settings) -> float:
+    """How long a run takes, in no unit: enough to begin with the longest, so that no process is left alone at the end.
+
+    PairRank computes with matrices of all features, which other rankers do not.
+    """
+    return settings.rounds * (1.0 if "pairrank" in settings.ranker else 0.01)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a worker is sent."""
+
+    number: int
+    settings: Settings
+    place: Path | None
+
+
+def _side_by_side(
+    runs: Sequence[Settings], places: Sequence[Path | None], progress: Progress | None, workers: Workers
+) -> list[Result | None]:
+    jobs = [_Job(number, *job) for number, job in enumerate(zip(runs, places, strict=True))]
+    jobs.sort(key=lambda job: -expected_cost(job.settings))
+    results: list[Result | None] = [None] * len(runs)
+    problem: BaseException | None = None
+    with SharedData() as data:
+        for index, result in workers.play(jobs, _work, shared=data.of(runs), hear=partial(_tell, progress)):
+            if isinstance(result, BaseException):
+                problem = problem or result
+                workers.stop()
+            else:
+                results[jobs[index].number] = result
+    if problem is not None:
+        raise problem
+    return results
+
+
+def _tell(progress: Progress | None, report: tuple[int, dict[str, Any]]) -> None:
+    if progress is not None:
+        progress(*report)
+
+
+def _one_by_one(
+    runs: Sequence[Settings], places: Sequence[Path | None], progress: Progress | None
+) -> list[Result | None]:
+    keep_freed_memory()
+    results: list[Result | None] = []
+    for number, (settings, place) in enumerate(zip(runs, places, strict=True)):
+        if results and results[-1] is not None and results[-1].interrupted:
+            results.extend([None] * (len(runs) - number))
+            break
+        report = None if progress is None else _every(settings, partial(progress, number))
+        results.append(run(settings, folder=place, progress=report))
+    return results
+
+
+def _work(job: _Job, *, data: Parts | None) -> Result | None:
+    """In a worker: play the run, unless all is to end."""
+    if is_stopping():
+        return None
+    tell = _every(job.settings, lambda row: report((job.number, row)))
+
+    def tell_unless_stopping(row: dict[str, Any]) -> None:
+        if is_stopping():
+            raise KeyboardInterrupt
+        tell(row)
+
+    return run(job.settings, data=data, folder=job.place, progress=tell_unless_stopping)
+
+
+def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """`report`, thinned out to about `REPORTS_PER_RUN` calls and the last round."""
+    step = max(settings.rounds // REPORTS_PER_RUN, 1)
+
+    def thinned(row: dict[str, Any]) -> None:
+        if row["round"] % step == 0 or row["round"] == settings.rounds:
+            report(row)
+
+    return thinned
+
+
+def _place(settings: Settings, folder: Path | None, *, alone: bool) -> Path | None:
+    if folder is None:
+        return None
+    return folder if alone else folder / settings.label

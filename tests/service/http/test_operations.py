@@ -1,0 +1,152 @@
+"""Metrics, logs, health, the documented settings; the client; and the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairexp.client import AsyncClient, Client, ClientError
+from fairexp.errors import ArgumentError
+from fairexp.service.http.telemetry import JsonLines
+from fairexp.service.settings import Settings, settings_table
+from tests.service.http.test_start import serving
+from tests.service.live import Live
+from tests.service.worlds import GROUPS, matrix, rank_body
+from tests.waiting import until
+
+Start = Callable[..., Live]
+IDS = [f"d{index}" for index in range(8)]
+BY_ID = [GROUPS[index % 2] for index in range(8)]
+
+
+def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    ranked = running.client.post("/v1/policies/shop/rank", json=rank_body()).json()
+    events = [{"id": "e", "position": 1}, {"id": "e", "position": 1}]
+    running.client.post("/v1/feedback", json={"ranking_id": ranked["ranking_id"], "events": events})
+    text = running.client.get("/metrics").text
+    gap = running.client.get("/v1/policies/shop/fairness").json()["pairs"][0]["unfairness"]
+    assert f'fairexp_unfairness{{pair="small/large",policy="shop"}} {gap}' in text
+    for line in (
+        'fairexp_rank_seconds_count{policy="shop"} 1.0',
+        'fairexp_feedback_events_total{outcome="learned",policy="shop"} 1.0',
+        'fairexp_feedback_events_total{outcome="duplicate",policy="shop"} 1.0',
+        'fairexp_added_regret_total{policy="shop"} 0.0',
+        'fairexp_qualified_share{policy="shop"} 1.0',
+        'fairexp_rankings_total{policy="shop"} 1.0',
+        "fairexp_ready 1.0",
+    ):
+        assert line in text
+    assert ranked["ranking_id"] not in text
+    labels = set(re.findall(r'[{,](\w+)="', text))
+    assert labels == {"policy", "pair", "group", "outcome", "reason", "route", "status", "le"}
+
+
+def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    written = io.StringIO()
+    handler, logger = logging.StreamHandler(written), logging.getLogger("fairexp.service")
+    handler.setFormatter(JsonLines())
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        running.client.get("/v1/policies", headers={"X-Request-ID": "my-id"})
+        until(written.getvalue)  # it is written when the answer has gone out
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    (line,) = [json.loads(text) for text in written.getvalue().splitlines()]
+    told = {key: line[key] for key in ("message", "route", "status", "method", "level", "request_id")}
+    assert list(told.values()) == ["request", "/v1/policies", 200, "GET", "info", "my-id"]
+
+
+def test_the_client(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    with Client(running.url) as client:
+        assert client.ready()
+        ranking = client.rank("shop", IDS, matrix(0), groups=BY_ID, query_id="q", k=3, explain=True)
+        assert len(ranking["items"]) == 3 and ranking["explanation"]["summary"]
+        assert client.feedback(ranking["ranking_id"], [{"position": 1}])["status"] == "learned"
+        batch = [{"ranking_id": ranking["ranking_id"], "events": [{"position": 1}]}]
+        assert client.feedback_batch(batch)[0]["status"] == "duplicate"
+        assert client.ranking("shop", ranking["ranking_id"])["query_id"] == "q"
+        assert client.policy("shop")["rounds"] == client.fairness("shop", points=5)["rounds"] == 1
+        assert client.put_policy("other", {"ranker": "pdgd", "features": 3})["version"] == 1
+        assert [each["policy"] for each in client.policies()] == ["other", "shop"]
+        with pytest.raises(ClientError, match=r"groups\[0\]") as caught:
+            client.rank("shop", IDS, matrix(0), groups=["huge"] * 8)
+        assert (caught.value.status, caught.value.code, caught.value.field) == (422, "invalid", "groups[0]")
+        with pytest.raises(ArgumentError, match="8 rows"):
+            client.rank("shop", IDS, matrix(0)[:4])
+    with Client("http://127.0.0.1:9", timeout_seconds=1.0) as nobody:
+        assert not nobody.ready()
+        with pytest.raises(ClientError, match="does not answer"):
+            nobody.policies()
+
+
+def test_the_async_client_does_the_same(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+
+    async def use() -> None:
+        async with AsyncClient(running.url) as client:
+            assert await client.ready()
+            asked = [client.rank("shop", IDS, matrix(number), groups=BY_ID) for number in range(20)]
+            rankings = await asyncio.gather(*asked)
+            assert len({ranking["ranking_id"] for ranking in rankings}) == 20
+            assert (await client.feedback(rankings[0]["ranking_id"], [{"position": 1}]))["status"] == "learned"
+            batch = [{"ranking_id": each["ranking_id"], "events": [{"position": 2}]} for each in rankings]
+            assert len(await client.feedback_batch(batch)) == 20
+            assert (await client.fairness("shop"))["rounds"] == (await client.policy("shop"))["rounds"] == 20
+            assert (await client.ranking("shop", rankings[0]["ranking_id"]))["items"]
+            assert (await client.put_policy("other", {"ranker": "pdgd", "features": 3}))["changed"]
+            assert len(await client.policies()) == 2
+
+    asyncio.run(use())
+
+
+def test_settings_are_checked() -> None:
+    assert Settings().changed({"max_candidates": 5, "retry_seconds": 1}).max_candidates == 5
+    for bad in ({"nonsense": 1}, {"max_candidates": 0}, {"max_candidates": 1.5}, {"retry_seconds": "soon"}):
+        with pytest.raises(ArgumentError):
+            Settings().changed(bad)
+    assert all(meaning for _, _, meaning in settings_table())
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from fairexp.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd)
+
+
+def test_keys_from_the_command_line(tmp_path: Path) -> None:
+    token = run("keys", "add", "page", "--role", "rank", "--role", "read", cwd=tmp_path).stdout.strip()
+    assert re.fullmatch(r"fx_[0-9a-f]{12}_[0-9a-f]{48}", token)
+    listed = run("keys", "list", cwd=tmp_path).stdout
+    assert "page" in listed and "rank, read" in listed and token not in listed
+    limited = run("keys", "add", "part", "--role", "rank", "--policy", "shop", "--policy", "b", cwd=tmp_path)
+    assert "rank, for b, shop only" in limited.stderr and "No policy is called b, shop yet" in limited.stderr
+    limits = {line.split()[1]: line for line in run("keys", "list", cwd=tmp_path).stdout.splitlines()}
+    assert "b, shop" in limits["part"] and "all" in limits["page"]
+    assert run("keys", "add", "x", "--role", "rank", "--policy", "A,b", cwd=tmp_path).returncode == 2
+    assert run("keys", "add", "x", "--role", "king", cwd=tmp_path).returncode == 2
+    assert run("keys", "revoke", token.split("_")[1], cwd=tmp_path).returncode == 0
+    assert run("keys", "revoke", token.split("_")[1], cwd=tmp_path).returncode == 2
+
+
+def test_serve_from_the_command_line_and_stop_it(tmp_path: Path) -> None:
+    with serving(tmp_path, "--set", "snapshot_every=5") as server:
+        server.wait_ready()
+        with Client(server.url, key=(tmp_path / "fairexp.db.admin-key").read_text().strip()) as client:
+            assert client.rank("shop", IDS, matrix(0), groups=BY_ID)["items"]
+        rest = server.end()
+    assert all(json.loads(line)["message"] for line in rest.strip().splitlines())
+    assert (tmp_path / "fairexp.db").exists()

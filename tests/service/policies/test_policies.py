@@ -1,0 +1,222 @@
+"""Policies: declared in YAML or over the API, versioned, changed while they serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from fairexp.errors import DataError
+from fairexp.rankers.pairrank import PairRank
+from fairexp.service.engine.engine import Engine
+from fairexp.service.engine.recovery import load_policy
+from fairexp.service.policies.scaling import DeclaredScale
+from fairexp.service.policies.spec import Feature, PolicySpec, load_policies, parse_policy
+from fairexp.service.problems import ServiceError
+from fairexp.service.store.base import Kind
+from fairexp.service.views.reports import policy_report
+from tests.service.worlds import SPEC, play, rank_body
+
+Serve = Callable[..., httpx.Client]
+PLAIN = SPEC.model_dump(mode="json")
+YAML = """
+policies:
+  shop:
+    ranker: fairexp-pairrank
+    parameters: {alpha: 0.2, regularization: 0.5}
+    features: [bm25, {name: age, shift: 30, scale: 10}]
+    groups: {small: 1.0, large: 2}
+    tolerance: 0.2
+    exposure: [1.0, 0.6, 0.4]
+    length: 3
+    feedback: {events: {click: 1, purchase: 3}, window_seconds: 3600}
+    retention: {rankings_seconds: 86400}
+  plain:
+    ranker: pdgd
+    features: 4
+"""
+
+
+def test_policies_from_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(YAML, encoding="utf-8")
+    found = load_policies(path)
+    assert list(found) == ["shop", "plain"]
+    assert found["shop"].columns == [Feature(name="bm25"), Feature(name="age", shift=30, scale=10)]
+    assert found["plain"].feature_names == ["f0", "f1", "f2", "f3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("policies: [", "is not YAML"),
+        ("shop: {}", "expected one mapping"),
+        ("policies: {Shop!: {features: 2}}", "small letters"),
+        ("policies: {shop: {features: 2, groups: {a: 1}}}", "policy shop: groups: expected at least two"),
+        ("policies: {shop: {ranker: magic, features: 2}}", "policy shop: ranker"),
+    ],
+)
+def test_files_that_make_no_sense(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=problem):
+        load_policies(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"ranker": "magic"}, "ranker"),
+        ({"ranker": "os:system"}, "ranker"),
+        ({"features": 0}, "features"),
+        ({"features": []}, "features"),
+        ({"features": ["a", "a"]}, "features"),
+        ({"features": [{"name": "a", "scale": 0}]}, "features[0].scale"),
+        ({"groups": {"a": 1}}, "groups"),
+        ({"groups": {"a": 1, "b": -1}}, "groups.b"),
+        ({"groups": {}}, "groups"),
+        ({"tolerance": -1}, "tolerance"),
+        ({"tolerance": "0.1"}, "tolerance"),
+        ({"exposure": "steep"}, "exposure"),
+        ({"exposure": [1.0, 0.5]}, "exposure"),
+        ({"exposure": "/etc/passwd"}, "exposure"),
+        ({"length": 0}, "length"),
+        ({"parameters": {"alpha": -1}}, "parameters.alpha"),
+        ({"parameters": {"alpah": 1}}, "parameters.alpah"),
+        ({"parameters": {"seed": 1}}, "parameters.seed"),
+        ({"parameters": {"alpha": {"deep": 1}}}, "parameters.alpha"),
+        ({"parameters": {"window": 10**14}}, "parameters"),
+        ({"parameters": {"window": 10**30}}, "parameters.window"),
+        ({"parameters": {"alpha": 1e300}}, "parameters.alpha"),
+        ({"ranker": "fixed", "parameters": {"weights": [1.0, True, 2.0]}}, "parameters.weights"),
+        ({"ranker": "fixed", "parameters": {"weights": [1.0, 10**30, 2.0]}}, "parameters.weights"),
+        ({"ranker": "fixed"}, "parameters.weights"),
+        ({"ranker": "fixed", "parameters": {"weights": [1.0]}}, "parameters.weights"),
+        ({"feedback": {"window_seconds": 1e9}}, "retention.rankings_seconds"),
+        ({"feedback": {"events": {}}}, "feedback.events"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_bad_policies_name_the_field(client: httpx.Client, change: dict[str, Any], field: str) -> None:
+    answer = client.put("/v1/policies/new", json={**PLAIN, **change})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["error"]["field"] == field, answer.text
+    assert client.get("/v1/policies/new").status_code == 404
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    from fairexp.service.service import Service
+    from fairexp.service.store import open_store
+    from tests.service.live import Live
+
+    running = Live(Service(open_store(str(tmp_path_factory.mktemp("policies") / "store.db")), open=True))
+    running.wait_ready()
+    yield running.client
+    running.stop()
+
+
+def test_a_policy_is_created_changed_and_left_alone(serve: Serve, address: str) -> None:
+    client = serve(address, policies={})
+    url = "/v1/policies/shop"
+    created = client.put(url, json=PLAIN).json()
+    assert (created["version"], created["changed"], created["action"]) == (1, True, "created")
+    assert client.put(url, json=PLAIN).json()["changed"] is False
+    first = client.post(f"{url}/rank", json=rank_body()).json()
+    changed = client.put(url, json={**PLAIN, "tolerance": 0.5}).json()
+    assert (changed["version"], changed["action"], changed["lost"]) == (2, "changed", [])
+    assert changed["differences"] == ["tolerance: 0.3, now 0.5"]
+    events = [{"position": 1}]
+    learned = client.post("/v1/feedback", json={"ranking_id": first["ranking_id"], "events": events}).json()
+    assert learned["results"][0]["status"] == "learned"
+    told = client.get(url).json()
+    assert [version["spec"]["tolerance"] for version in told["versions"]] == [0.3, 0.5]
+    assert told["rounds"] == 1 and told["version"] == 2
+    assert client.post(f"{url}/rank", json=rank_body()).json()["version"] == 2
+
+
+def test_a_policy_keeps_its_parameters_when_defaults_change(
+    started: Callable[..., Engine], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later version with another default serves what was declared as it was, with and without snapshots."""
+    engine = started(address)
+    engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
+    alpha = engine.desk("shop").runtime.parameters["alpha"]
+    play(engine, 5)
+    state = engine.desk("shop").runtime.state()
+    engine.close()
+    defaults = PairRank.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "alpha", 7.0)
+    monkeypatch.setitem(defaults, "regularization", 9.0)
+    engine = started(address)
+    again = engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
+    assert not again.changed
+    desk = engine.desk("shop")
+    for runtime in (desk.runtime, load_policy(engine.store, desk.row, use_snapshots=False).runtime):
+        assert (runtime.ranker.host.alpha, runtime.ranker.host.regularization) == (alpha, 2.0)  # type: ignore[attr-defined]
+        assert runtime.state()[0] == state[0]
+    engine.put_policy("shop", SPEC)
+    changed = policy_report(desk, kept=[])
+    assert (changed["parameters"]["alpha"], changed["parameters"]["regularization"]) == (alpha, 9.0)
+    assert [version["parameters"]["regularization"] for version in changed["versions"]] == [2.0, 9.0]
+    engine.put_policy("new", SPEC)
+    assert engine.desk("new").runtime.parameters["alpha"] == 7.0
+
+
+def test_a_version_is_in_force_from_its_own_entry_on(started: Callable[..., Engine], address: str) -> None:
+    engine = started(address)
+    engine.put_policy("shop", SPEC)
+    play(engine, 3)
+    engine.put_policy("shop", SPEC.model_copy(update={"tolerance": 0.5}))
+    for version in engine.store.versions(1):
+        entry = engine.store.entry(1, version.seq)
+        assert entry is not None and entry.kind == Kind.POLICY
+
+
+def test_several_policies_side_by_side(serve: Serve, sqlite_address: str) -> None:
+    other = SPEC.model_copy(update={"ranker": "pdgd", "groups": {}, "group_field": None})
+    client = serve(sqlite_address, policies={"shop": SPEC, "other": other})
+    for _ in range(3):
+        client.post("/v1/policies/shop/rank", json=rank_body())
+    assert client.post("/v1/policies/other/rank", json=rank_body()).json()["items"][0]["group"] is None
+    listed = client.get("/v1/policies").json()["policies"]
+    assert [(each["policy"], each["rounds"]) for each in listed] == [("other", 1), ("shop", 3)]
+
+
+def test_a_coarse_tolerance_warns(client: httpx.Client) -> None:
+    spec = {"features": 2, "groups": {"a": 1, "b": 1.22}, "exposure": "flat", "tolerance": 0.1}
+    assert "below half the grid" in client.put("/v1/policies/coarse", json=spec).json()["warnings"][0]
+
+
+def test_unbounded_memory_warns(client: httpx.Client) -> None:
+    spec = {"ranker": "pairrank", "features": 2, "parameters": {"history": "full"}}
+    assert "grows without bound" in client.put("/v1/policies/full", json=spec).json()["warnings"][0]
+
+
+def test_scaling() -> None:
+    features = np.array([[1.0, 40.0], [3.0, 20.0], [2.0, 30.0]], dtype=np.float32)
+    columns = [Feature(name="a"), Feature(name="b", shift=30.0, scale=10.0)]
+    affine = DeclaredScale(PolicySpec(ranker="pdgd", features=columns))(features)
+    assert affine.tolist() == [[1.0, 1.0], [3.0, -1.0], [2.0, 0.0]]
+    by_query = DeclaredScale(PolicySpec(ranker="pdgd", features=2, scaling="query"))(features)
+    assert by_query.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    assert features[0, 0] == 1.0
+
+
+def test_the_first_problem_is_told_with_its_path() -> None:
+    with pytest.raises(ServiceError, match=r"groups\.a"):
+        parse_policy({"features": 2, "groups": {"a": 0, "b": 1}})
+
+
+def test_a_file_that_is_declared_again_changes_nothing(live: Callable[..., Any], address: str, tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(YAML, encoding="utf-8")
+    for _ in range(2):
+        running = live(address, policies=load_policies(path))
+        listed = running.client.get("/v1/policies").json()["policies"]
+        assert [(each["policy"], each["version"]) for each in listed] == [("plain", 1), ("shop", 1)]
+        running.stop()

@@ -1,9 +1,0 @@
-from __future__ import annotations
-
-from tests.service.torture import torture
-
-
-def test_ten_kills_lose_nothing(address: str) -> None:
-    entries, said = torture(address, kills=10, most_seconds=0.35)
-    assert len(said.rankings) > 50 and len(said.events) > 50
-    assert entries > 100 and said.n_repeated > 5

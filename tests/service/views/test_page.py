@@ -1,0 +1,259 @@
+"""The page in a real Chromium: live, honest, by keyboard, on a phone, in the dark, and with nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from fairexp.service.http.keys import make_key
+from fairexp.service.store import open_store
+from fairexp.service.views.page.cache import KEPT_SECONDS, ChartCache
+from tests.service.live import Live
+from tests.service.worlds import rank_body
+
+Start = Callable[..., Live]
+CHARTS = ("unfairness", "exposure", "regret", "qualified", "clicks", "learning", "weights", "latency")
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+
+
+def chromium_path() -> str:
+    """Where a Chromium is; without one, tests are skipped, but not in CI."""
+    found = os.environ.get("FAIREXP_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no Chromium: install Debian's package `chromium`, or set FAIREXP_CHROMIUM")
+        pytest.skip("no Chromium here")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    path = chromium_path()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """A page, with everything that went wrong and everything that was asked for."""
+
+    def __init__(self, browser: Any, url: str, **options: Any) -> None:
+        self._context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self._context.new_page()
+        self.problems: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("console", self._noted)
+        self.url = url
+        self.page.goto(url)
+
+    def _noted(self, message: Any) -> None:
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.problems.append(message.text)
+
+    def close(self) -> None:
+        self._context.close()
+        assert self.problems == []
+        assert all(url.startswith((self.url, "data:")) for url in self.asked), "something came from elsewhere"
+
+
+def play(client: httpx.Client, rounds: int, start: int = 0) -> None:
+    for number in range(start, start + rounds):
+        ranked = client.post("/v1/policies/shop/rank", json=rank_body(number)).json()
+        client.post("/v1/feedback", json={"ranking_id": ranked["ranking_id"], "events": [{"position": 1 + number % 3}]})
+
+
+def test_it_is_honest_before_there_is_anything_and_comes_alive(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
+    assert not visit.page.is_visible("#charts-title")
+    play(running.client, 12)
+    for name in CHARTS:
+        visit.page.wait_for_selector(f"#chart-{name} svg")
+    assert visit.page.locator("#charts figure").count() == len(CHARTS)
+    assert visit.page.locator("#rankings li").count() == 12
+    assert visit.page.locator("#rankings li").first.locator("rect.position").count() == 4
+    numbers = visit.page.inner_text("#numbers")
+    assert "rankings\n12" in numbers and "100.0 %" in numbers
+    play(running.client, 3, start=12)
+    visit.page.wait_for_selector("#numbers dd:text-is('15')")
+    visit.close()
+
+
+def test_every_ranking_explains_itself_by_keyboard(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    play(running.client, 8)
+    latest = running.client.get("/v1/policies/shop/rankings").json()["rankings"]
+    moved = next(each for each in latest if any(move["drawn_at"] > move["position"] for move in each["moved"]))
+    told = running.client.get(f"/v1/policies/shop/rankings/{moved['ranking_id']}").json()
+    visit = Visit(browser, running.url)
+    button = visit.page.locator(f"[data-ranking='{moved['ranking_id']}'] button")
+    button.wait_for()
+    risen = [move for move in moved["moved"] if move["drawn_at"] > move["position"]]
+    assert button.locator("path.arrow").count() == button.locator("path.head").count() == len(risen)
+    assert button.locator("line.block").count() >= 1
+    button.focus()
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("dialog[open]")
+    assert visit.page.locator("#why-words li").all_inner_texts() == told["explanation"]["summary"]
+    assert visit.page.locator("#why-items tbody tr").count() == 4
+    visit.page.keyboard.press("Escape")
+    visit.page.wait_for_selector("dialog:not([open])", state="attached")
+    visit.close()
+
+
+def test_it_refreshes_without_flicker_and_without_taking_the_focus_away(
+    live: Start, sqlite_address: str, browser: Any
+) -> None:
+    running = live(sqlite_address)
+    play(running.client, 6)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#chart-latency svg")
+    visit.page.locator("#rankings button").nth(3).focus()
+    # In the page: note every moment at which a chart is empty, and mark what is there now.
+    visit.page.evaluate(
+        """() => {
+            window.empty = 0;
+            new MutationObserver(() => {
+                const figures = [...document.querySelectorAll("#charts figure")];
+                window.empty += figures.filter((figure) => !figure.querySelector("svg")).length;
+            }).observe(document.querySelector("#charts"), { childList: true, subtree: true });
+            document.querySelector("#chart-clicks svg").id = "old";
+            window.focused = document.activeElement;
+        }"""
+    )
+    play(running.client, 2, start=6)
+    visit.page.wait_for_selector("#numbers dd:text-is('8')")
+    visit.page.wait_for_selector("#old", state="detached")
+    assert visit.page.evaluate("window.empty") == 0
+    assert visit.page.evaluate("document.activeElement === window.focused && window.focused.isConnected")
+    visit.close()
+
+
+def test_it_says_when_the_server_is_gone(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    play(running.client, 3)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#status:has-text('Live')")
+    running.stop()
+    visit.page.wait_for_selector("#status.gone:has-text('does not answer since')")
+    assert visit.page.locator("#rankings li").count() == 3, "what was known stays"
+    visit.close()
+
+
+def test_it_fits_a_phone_in_the_dark(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    play(running.client, 5)
+    visit = Visit(browser, running.url, **PHONE)
+    visit.page.wait_for_selector("#chart-clicks svg")
+    visit.page.wait_for_selector("#legend span")
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 29)"
+    assert any("charts?theme=dark" in url for url in visit.asked)
+    visit.page.tap("#rankings button")
+    visit.page.wait_for_selector("dialog[open]")
+    visit.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_no_label_of_a_ranking_touches_another(live: Start, sqlite_address: str, browser: Any, width: int) -> None:
+    """Three documents from far beyond the end: each arrow is named, and no name lies on another or is cut off."""
+    visit = Visit(browser, live(sqlite_address).url, viewport={"width": width, "height": 900})
+    visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
+    groups = ["small", "large"]
+    items = [{"position": p, "group": groups[p % 2], "block": p, "clicked": True} for p in range(1, 11)]
+    moved = [{"position": p, "drawn_at": at} for p, at in ((1, 11), (3, 12), (4, 7), (10, 1234))]
+    boxes = visit.page.evaluate(
+        """([ranking, groups]) => {
+            const list = document.querySelector("#rankings"), item = element("li");
+            find("main").querySelectorAll("section").forEach((section) => { section.hidden = false; });
+            item.append(drawRanking(ranking, groups, list.clientWidth));
+            list.append(item);
+            const edges = ({ left, right, top, bottom }) => ({ left, right, top, bottom });
+            return [item.firstChild, ...item.querySelectorAll("text")].map((one) => edges(one.getBoundingClientRect()));
+        }""",
+        [{"items": items, "moved": moved}, groups],
+    )
+    whole, *labels = boxes
+    assert len(labels) == 10 + 10 + 3
+    for number, one in enumerate(labels):
+        assert whole["left"] <= one["left"] and one["right"] <= whole["right"] <= width and whole["top"] <= one["top"]
+        for other in labels[number + 1 :]:
+            apart = one["right"] <= other["left"] or other["right"] <= one["left"]
+            # A line is a little higher than its letters, hence the two pixels.
+            assert apart or one["bottom"] <= other["top"] + 2 or other["bottom"] <= one["top"] + 2, (one, other)
+    visit.close()
+
+
+def test_it_asks_for_a_key_where_one_is_needed(live: Start, sqlite_address: str, browser: Any) -> None:
+    store = open_store(sqlite_address)
+    store.open(serving=False)
+    _, token = make_key(store, name="viewer", roles=["read"])
+    store.close()
+    running = live(sqlite_address, open=False)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#key-form", state="visible")
+    visit.page.fill("#key", "fx_wrong")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#key-problem:has-text('does not accept')")
+    assert visit.page.is_visible("#key-form")
+    visit.page.fill("#key", token)
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
+    assert not visit.page.is_visible("#key-form")
+    visit.close()
+
+
+def test_nothing_is_served_that_is_not_ours(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    page = running.client.get("/")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "http://" not in page.text and "https://" not in page.text
+    assert running.client.get("/static/vega.js").headers["content-type"].startswith("text/javascript")
+    for name in ("index.html", "charts.py", "..%2fapp.py"):
+        assert running.client.get(f"/static/{name}").status_code == 404
+
+
+def test_the_charts_say_what_the_numbers_say(live: Start, sqlite_address: str) -> None:
+    running = live(sqlite_address)
+    play(running.client, 20)
+    charts = running.client.get("/v1/policies/shop/charts").json()["charts"]
+    assert set(charts) == set(CHARTS)
+    theta = running.client.get("/v1/policies/shop").json()["theta"]
+    drawn = _values(charts["weights"])
+    assert [(each["feature"], each["weight"]) for each in drawn] == [
+        (each["feature"], each["weight"]) for each in theta["largest"]
+    ]
+    assert all((each["speaks"] == "for") == (each["weight"] >= 0) for each in drawn)
+    assert sum(each["rankings"] for each in _values(charts["latency"])) == 20
+    fairness = running.client.get("/v1/policies/shop/fairness").json()
+    rates = {each["position"]: each["clicks"] / each["shown"] for each in fairness["clicks_by_position"]}
+    assert {each["position"]: each["rate"] for each in _values(charts["clicks"])} == rates
+
+
+def _values(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """The data of a chart of bars."""
+    return list(chart["data"]["values"])
+
+
+def test_charts_are_made_again_only_when_there_is_something_new_and_time_has_passed() -> None:
+    now, made = 0.0, []
+    cache = ChartCache(clock=lambda: now)
+
+    def get(rounds: int) -> Any:
+        return cache.get("shop", "light", 1, rounds, lambda: made.append(rounds) or {"at": rounds})
+
+    assert get(1) == get(2) == {"at": 1}
+    now += KEPT_SECONDS
+    assert get(1) == {"at": 1} and get(5) == {"at": 5}
+    assert made == [1, 5]
