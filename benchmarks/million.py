@@ -20,7 +20,7 @@ from fairexp import PairRank
 from fairexp.data import Dataset, world
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.simulation import simulate
-from fairexp.simulation.run import TRACE, Result
+from fairexp.simulation.result import TRACE, Result
 from fairexp.users import load_user
 
 N_FEATURES, N_DOCUMENTS, N_QUERIES = 46, 15, 470

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, spread
 from fairexp.simulation.pool.batch import run_many
-from fairexp.simulation.settings import DataSettings, Settings, loaded_parts
+from fairexp.simulation.settings import DataSettings, RunSettings, loaded_parts
 
 SPIN_SECONDS = 1.0
 
@@ -28,7 +28,7 @@ def seeds_row(*, rounds: int, turns: int) -> Iterator[Outcome]:
 
     Where the machine has less than two cores to give, the interval reaches up to what the ratio would be with two.
     """
-    settings = Settings(ranker="fairexp-pairrank", data=DataSettings("mslr-pagerank"), rounds=rounds)
+    settings = RunSettings(ranker="fairexp-pairrank", data=DataSettings("mslr-pagerank"), rounds=rounds)
     runs = [settings.with_seed(seed) for seed in range(8)]
     for jobs in (1, 2):
         run_many([replace(settings, rounds=2)] * 2, jobs=jobs)
@@ -51,7 +51,7 @@ def seeds_row(*, rounds: int, turns: int) -> Iterator[Outcome]:
     )
 
 
-def _seconds(runs: list[Settings], *, jobs: int) -> float:
+def _seconds(runs: list[RunSettings], *, jobs: int) -> float:
     loaded_parts.cache_clear()  # both ways load the data once, and that counts
     started = time.perf_counter()
     run_many(runs, jobs=jobs)

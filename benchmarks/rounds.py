@@ -14,7 +14,8 @@ import numpy as np
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, resampled, spread
 from benchmarks.workloads import products
 from fairexp.randomness import make_rng
-from fairexp.simulation.settings import DataSettings, Settings, run
+from fairexp.simulation.run import run
+from fairexp.simulation.settings import DataSettings, RunSettings
 
 ROUNDS = 1000
 
@@ -27,7 +28,7 @@ def parts(quick: bool) -> Iterator[Part]:
 
 def whole_loop(*, turns: int) -> Iterator[Outcome]:
     """1,000 rounds of FairExp-PairRank, users and metrics included, against the products of the queries they draw."""
-    settings = Settings(ranker="fairexp-pairrank", data=DataSettings("mslr-pagerank"), rounds=ROUNDS, seed=0)
+    settings = RunSettings(ranker="fairexp-pairrank", data=DataSettings("mslr-pagerank"), rounds=ROUNDS, seed=0)
     train, _ = settings.data.load()
     drawn = make_rng(np.random.SeedSequence(settings.seed).spawn(3)[0])
     queries = [train.query(int(drawn.integers(train.n_queries))).features for _ in range(ROUNDS)]

@@ -17,7 +17,7 @@ from benchmarks.million import N_DOCUMENTS, N_FEATURES, play_pairrank, small_que
 from fairexp import PairRank
 from fairexp.randomness import make_rng
 from fairexp.simulation import play
-from fairexp.simulation.run import Result
+from fairexp.simulation.result import Result
 from fairexp.users import load_user
 
 SHAPE = f"about {N_DOCUMENTS} documents, {N_FEATURES} features"

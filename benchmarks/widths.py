@@ -13,10 +13,11 @@ import numpy as np
 from scipy.stats import t
 
 from fairexp.arrays import Floats
+from fairexp.measures import HELDOUT_NDCG, ONLINE_NDCG, SPEED
+from fairexp.simulation.meter import discounted_weight
 from fairexp.simulation.pool.batch import run_many
-from fairexp.simulation.run import Result
-from fairexp.simulation.settings import DataSettings, Settings
-from fairexp.simulation.trace import GAMMA
+from fairexp.simulation.result import Result
+from fairexp.simulation.settings import DataSettings, RunSettings
 
 WORLDS = ("mslr-pagerank", "yahoo-9")
 KINDS = ("full", "diagonal")
@@ -44,17 +45,17 @@ def main() -> None:
     print("| data | user | width | online NDCG@10 | held-out NDCG@10 | ms per round |\n|---|---|---|---|---|---|")
     for data in chosen.data:
         for user in chosen.user:
-            settings = Settings(
+            settings = RunSettings(
                 ranker="pairrank", data=DataSettings(data, chosen.folder), user=user, rounds=chosen.rounds, n_points=2
             )
             found = {kind: played(settings, kind, seeds=chosen.seeds, jobs=chosen.jobs) for kind in KINDS}
             print("\n".join(lines(f"{data} | {user}", found)), flush=True)
 
 
-def played(settings: Settings, width: str, *, seeds: int, jobs: int | None) -> Quality:
+def played(settings: RunSettings, width: str, *, seeds: int, jobs: int | None) -> Quality:
     """The quality of PairRank with this width, for each seed."""
     runs = [
-        Settings(**{**vars(settings), "parameters": {**settings.parameters, "width": width}, "seed": seed})
+        RunSettings(**{**vars(settings), "parameters": {**settings.parameters, "width": width}, "seed": seed})
         for seed in range(seeds)
     ]
     return quality([result for result in run_many(runs, jobs=jobs) if result is not None])
@@ -62,9 +63,9 @@ def played(settings: Settings, width: str, *, seeds: int, jobs: int | None) -> Q
 
 def quality(results: Sequence[Result]) -> Quality:
     """Quality by seed, from whole runs."""
-    online = [result.online_ndcg * (1 - GAMMA) / (1 - GAMMA**result.rounds) for result in results]
-    heldout = [np.nan if result.offline_ndcg is None else result.offline_ndcg for result in results]
-    milliseconds = [1e3 / result.rounds_per_second for result in results]
+    online = [result.value(ONLINE_NDCG) / discounted_weight(result.rounds) for result in results]
+    heldout = [np.nan if (found := result[HELDOUT_NDCG]) is None else found for result in results]
+    milliseconds = [1e3 / result.value(SPEED) for result in results]
     return Quality(np.array(online), np.array(heldout), np.array(milliseconds))
 
 

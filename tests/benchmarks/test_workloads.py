@@ -9,9 +9,10 @@ from benchmarks.large import SLAB, slab_products
 from benchmarks.million import N_DOCUMENTS, N_FEATURES, POINTS, play_long, small_queries
 from benchmarks.widths import Quality, interval, lines, quality
 from benchmarks.workloads import pool, warm_ranker
+from fairexp.measures import HELDOUT_NDCG, ONLINE_NDCG, SPEED
 from fairexp.rankers.confidence import DiagonalConfidence
-from fairexp.simulation.run import Result
-from fairexp.simulation.trace import GAMMA
+from fairexp.simulation.meter import GAMMA
+from fairexp.simulation.result import Result
 
 
 def test_products_in_slabs_are_the_products():
@@ -40,7 +41,7 @@ def test_a_long_run_is_told_in_points(capsys):
 
 
 def a_result(online: float, heldout: float) -> Result:
-    return Result(2, online, heldout, None, None, None, 0.0, 0.0, None, rounds_per_second=500.0)
+    return Result(2, {ONLINE_NDCG: online, HELDOUT_NDCG: heldout, SPEED: 500.0})
 
 
 def test_online_quality_is_a_discounted_mean():

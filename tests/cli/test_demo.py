@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
 def test_the_demo_writes_report_charts_and_runs(made: tuple[Path, Done]) -> None:
     out, result = made
     assert result.returncode == 0, result.stderr
-    for name in ("online-ndcg", "heldout-ndcg", "unfairness"):
+    for name in ("online-ndcg", "heldout-ndcg", "UF"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (out / f"{name}.svg").read_text()
     for run in demo_runs(100, 1):
@@ -44,9 +44,9 @@ def test_the_reading_is_computed_from_the_runs(made: tuple[Path, Done]) -> None:
         run.ranker: json.loads((out / "runs" / run.label / "result.json").read_text()) for run in demo_runs(100, 1)
     }
     text = " ".join(result.stdout.split())
-    kept = 100 * results["fairexp-pairrank"]["online_ndcg"] / results["pairrank"]["online_ndcg"]
+    kept = 100 * results["fairexp-pairrank"]["online nDCG@10"] / results["pairrank"]["online nDCG@10"]
     assert f"at {kept:.0f}% of PairRank's online NDCG." in text
-    assert f"Without it the gap grew to {results['pairrank']['max_unfairness']:,.0f}" in text
+    assert f"Without it the gap grew to {results['pairrank']['max UF']:,.0f}" in text
     assert f"FairExp kept unfairness within {TOLERANCE:g} in " in text
     page = (out / "report.html").read_text()
     assert f"at {kept:.0f}% of PairRank&#x27;s online NDCG." in page
@@ -62,7 +62,7 @@ def test_the_share_within_tolerance_is_counted_round_by_round(made: tuple[Path, 
     from pyarrow import parquet
 
     folder = made[0] / "runs" / "pairrank" / "navigational" / "seed-0"
-    gaps = parquet.read_table(folder / "trace.parquet")["unfairness"].to_pylist()
+    gaps = parquet.read_table(folder / "trace.parquet")["UF"].to_pylist()
     middle = sorted(gaps)[len(gaps) // 2]
     assert share_within([folder], middle).share == sum(gap <= middle for gap in gaps) / len(gaps)
     assert share_within([folder], 1e9) == Within(1.0, True)

@@ -53,7 +53,7 @@ def test_one_run_keeps_its_rounds(tmp_path: Path, to_group: bool) -> None:
     assert result["interrupted"] is True and 0 < result["rounds"] < 1_000_000
     assert rounds == list(range(1, result["rounds"] + 1))
     assert "Interrupted: 0 of 1 runs finished, 1 cut short" in stderr and "Traceback" not in stderr
-    assert f"{result['online_ndcg']:,.1f}" in stdout
+    assert f"{result['online nDCG@10']:,.1f}" in stdout
 
 
 def test_runs_in_parallel_keep_theirs_and_the_rest_does_not_start(tmp_path: Path) -> None:

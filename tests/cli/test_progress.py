@@ -5,32 +5,32 @@ import io
 import pytest
 from rich.console import Console
 
-from fairexp.cli.printing.progress import Bar, Lines, Pace, watcher
-from fairexp.simulation.settings import Settings
-from fairexp.simulation.trace import GAMMA
+from fairexp.cli.printing.progress import Bar, Lines, RoundsDone, watcher
+from fairexp.simulation.meter import GAMMA
+from fairexp.simulation.settings import RunSettings
 
-RUNS = [Settings(ranker="pdgd", rounds=100), Settings(ranker="dbgd", rounds=100)]
+RUNS = [RunSettings(ranker="pdgd", rounds=100), RunSettings(ranker="dbgd", rounds=100)]
 
 
 def row(number: int, *, ndcg: float = 0.5) -> dict[str, float]:
     online = sum(GAMMA**t * ndcg for t in range(number))
-    return {"round": number, "ndcg": ndcg, "online_ndcg": online, "unfairness": 1.25}
+    return {"round": number, "nDCG@10": ndcg, "online nDCG@10": online, "UF": 1.25}
 
 
 def test_recent_ndcg_is_the_mean_of_the_rounds_between() -> None:
-    pace = Pace(RUNS)
-    assert pace.note(0, row(10)) == "NDCG 0.500, unfairness 1.25"
+    done = RoundsDone(RUNS)
+    assert done.note(0, row(10)) == "nDCG@10 0.5000, UF 1.250"
     later = row(10)
     later["round"] = 20
-    later["online_ndcg"] += sum(GAMMA**t * 0.9 for t in range(10, 20))
-    assert pace.note(0, later).startswith("NDCG 0.900")
-    assert pace.done == 20 and pace.total == 200
+    later["online nDCG@10"] += sum(GAMMA**t * 0.9 for t in range(10, 20))
+    assert done.note(0, later).startswith("nDCG@10 0.9000")
+    assert done.done == 20 and done.total == 200
 
 
 def test_without_groups_there_is_no_unfairness() -> None:
     without = row(10)
-    del without["unfairness"]
-    assert Pace(RUNS).note(1, without) == "NDCG 0.500"
+    del without["UF"]
+    assert RoundsDone(RUNS).note(1, without) == "nDCG@10 0.5000"
 
 
 def test_lines_come_now_and_then() -> None:
@@ -41,7 +41,7 @@ def test_lines_come_now_and_then() -> None:
             watch(1, row(number))
     lines = out.getvalue().splitlines()
     assert len(lines) == 10
-    assert lines[-1].startswith("100%  200 of 200 rounds, 0 s left; dbgd/perfect/seed-0: NDCG 0.500, unfairness 1.25")
+    assert lines[-1].startswith("100%  200 of 200 rounds, 0 s left; dbgd/perfect/seed-0: nDCG@10 0.5000, UF 1.250")
 
 
 @pytest.mark.parametrize(("terminal", "kind"), [(True, Bar), (False, Lines)])
@@ -56,4 +56,4 @@ def test_the_bar_shows_quality_and_unfairness_while_it_runs() -> None:
         watch(0, row(40))
         watch._progress.refresh()
         shown = out.getvalue()
-    assert "40/200" in shown and "NDCG 0.500, unfairness 1.25" in shown and "pdgd/perfect/seed-0" in shown
+    assert "40/200" in shown and "nDCG@10 0.5000, UF 1.250" in shown and "pdgd/perfect/seed-0" in shown

@@ -13,13 +13,13 @@ from typer.testing import Result
 Run = Callable[..., Result]
 TINY = ("simulate", "--queries", 8, "--rounds", 12, "--jobs", 1)
 RESULT_KEYS = {
-    "online_ndcg",
-    "offline_ndcg",
-    "max_unfairness",
-    "final_unfairness",
-    "mean_added_regret",
-    "qualified_share",
-    "rounds_per_second",
+    "online nDCG@10",
+    "held-out nDCG@10",
+    "max UF",
+    "final UF",
+    "mean added regret",
+    "qualified share",
+    "rounds/s",
 }
 
 
@@ -50,13 +50,13 @@ def test_a_run_folder_holds_settings_trace_and_result(fairexp: Run, tmp_path: Pa
     assert (settings["shares"], settings["data"]["n_queries"]) == ("average_utility", 8)
     trace = parquet.read_table(out / "trace.parquet").to_pydict()
     assert trace["round"] == list(range(1, 13))
-    assert {"query", "ndcg", "online_ndcg", "clicks", "added_regret", "qualified", "unfairness"} <= trace.keys()
+    assert {"query", "nDCG@10", "online nDCG@10", "clicks", "added regret", "qualified", "UF"} <= trace.keys()
     result = json.loads((out / "result.json").read_text())
     assert result.keys() >= RESULT_KEYS and result["interrupted"] is False
-    assert result["online_ndcg"] == trace["online_ndcg"][-1]
-    assert result["max_unfairness"] == max(trace["unfairness"])
-    assert result["qualified_share"] == sum(trace["qualified"]) / 12
-    assert line_of(shown.stdout, "fairexp-pairrank")[1] == f"{result['online_ndcg']:.1f}"
+    assert result["online nDCG@10"] == trace["online nDCG@10"][-1]
+    assert result["max UF"] == max(trace["UF"])
+    assert result["qualified share"] == sum(trace["qualified"]) / 12
+    assert line_of(shown.stdout, "fairexp-pairrank")[1] == f"{result['online nDCG@10']:.1f}"
 
 
 def test_all_combinations_run_and_the_table_tells_their_results(fairexp: Run, tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ def test_all_combinations_run_and_the_table_tells_their_results(fairexp: Run, tm
     results = [json.loads((out / f"random/perfect/seed-{s}/result.json").read_text()) for s in (0, 1)]
     perfect = output[output.index("perfect user") : output.index("informational user")]
     cells = line_of(perfect, "random")
-    online = [result["online_ndcg"] for result in results]
+    online = [result["online nDCG@10"] for result in results]
     half_width = 12.7062 * abs(online[0] - online[1]) / 2  # Student's t with one degree of freedom
     assert cells[1] == f"{np.mean(online):.1f}±{half_width:.1f}"
-    assert cells[3] == f"{np.mean([result['offline_ndcg'] for result in results]):.3f}"
-    assert float(cells[4]) == pytest.approx(max(result["max_unfairness"] for result in results), abs=0.005)
+    assert cells[3] == f"{np.mean([result['held-out nDCG@10'] for result in results]):.4f}"
+    assert float(cells[4]) == pytest.approx(max(result["max UF"] for result in results), abs=0.005)
     with (out / "summary.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["user"], row["ranker"]) for row in rows] == [
@@ -83,7 +83,7 @@ def test_all_combinations_run_and_the_table_tells_their_results(fairexp: Run, tm
         ("informational", "pdgd"),
         ("informational", "random"),
     ]
-    assert float(rows[1]["online_ndcg"]) == pytest.approx(np.mean(online))
+    assert float(rows[1]["online nDCG@10"]) == pytest.approx(np.mean(online))
 
 
 def test_parameters_reach_the_rankers(fairexp: Run, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_files_groups_users_and_shares_of_ones_own(fairexp: Run, tmp_path: Path)
     settings = json.loads((out / "settings.json").read_text())
     assert settings["shares"] == [1.5, 1.0] and settings["data"]["group"] == "3:0.5"
     result = json.loads((out / "result.json").read_text())
-    assert 0 < result["offline_ndcg"] <= 1 and result["max_unfairness"] > 0
+    assert 0 < result["held-out nDCG@10"] <= 1 and result["max UF"] > 0
 
 
 def test_without_groups_unfairness_is_left_out(fairexp: Run, tmp_path: Path) -> None:

@@ -10,40 +10,45 @@ from fairexp.experiments.claims.results import Played, Results
 from tests.experiments.conftest import small
 
 BASE = {
-    "pairrank": {"online_ndcg": 100.0, "offline_ndcg": 0.6, "mean_heldout_ndcg": 0.55, "mean_unfairness": 50.0},
-    "fairexp-pairrank": {"online_ndcg": 90.0, "offline_ndcg": 0.58, "mean_heldout_ndcg": 0.5, "mean_unfairness": 0.1},
-    "fairco": {"online_ndcg": 50.0, "offline_ndcg": 0.4, "mean_heldout_ndcg": 0.35, "mean_unfairness": 5.0},
-    "pdgd": {"online_ndcg": 80.0, "offline_ndcg": 0.5, "mean_heldout_ndcg": 0.45, "mean_unfairness": 30.0},
-    "dbgd": {"online_ndcg": 60.0, "offline_ndcg": 0.4, "mean_heldout_ndcg": 0.36, "mean_unfairness": 20.0},
+    "pairrank": {"online nDCG@10": 100.0, "held-out nDCG@10": 0.6, "mean held-out nDCG@10": 0.55, "mean UF": 50.0},
+    "fairexp-pairrank": {
+        "online nDCG@10": 90.0,
+        "held-out nDCG@10": 0.58,
+        "mean held-out nDCG@10": 0.5,
+        "mean UF": 0.1,
+    },
+    "fairco": {"online nDCG@10": 50.0, "held-out nDCG@10": 0.4, "mean held-out nDCG@10": 0.35, "mean UF": 5.0},
+    "pdgd": {"online nDCG@10": 80.0, "held-out nDCG@10": 0.5, "mean held-out nDCG@10": 0.45, "mean UF": 30.0},
+    "dbgd": {"online nDCG@10": 60.0, "held-out nDCG@10": 0.4, "mean held-out nDCG@10": 0.36, "mean UF": 20.0},
 }
 """A world in which the paper is right."""
-NOISE = {"online_ndcg": 1.0, "offline_ndcg": 0.005, "mean_heldout_ndcg": 0.005}
+NOISE = {"online nDCG@10": 1.0, "held-out nDCG@10": 0.005, "mean held-out nDCG@10": 0.005}
 ROUNDS = list(range(10, 310, 10))
 
 
 def played(data: str, user: str, ranker: str, pair: tuple[int, int], values: dict[str, float], **extra: Any) -> Played:
     """One run with these measures, and curves that go with them."""
-    gap = values["mean_unfairness"]
+    gap = values["mean UF"]
     fair = ranker == "fairexp-pairrank"
     slope = extra.pop("slope", 0.0)
     result = {
         **values,
         "rounds": 300,
-        "final_unfairness": 2 * gap,
-        "max_unfairness": 2 * gap,
-        "qualified_share": 0.9 if fair else None,
-        "mean_added_regret": extra.pop("added_regret", 3.0) if fair else 0.0,
-        "mean_misordered_pairs": 5.0,
-        "milliseconds_per_round": 1.0,
+        "final UF": 2 * gap,
+        "max UF": 2 * gap,
+        "qualified share": 0.9 if fair else None,
+        "mean added regret": extra.pop("added_regret", 3.0) if fair else 0.0,
+        "mean misordered pairs": 5.0,
+        "ms/round": 1.0,
         **({"rounds_beyond_qualified": extra.pop("wrong", 0), "rounds_within_unqualified": 0} if fair else {}),
     }
     points = {
         "round": ROUNDS,
-        "online": [values["online_ndcg"] / 200] * len(ROUNDS),
-        "heldout": [values["offline_ndcg"] if at % 100 == 0 else None for at in ROUNDS],
-        "unfairness": [gap * at / 300 for at in ROUNDS],
-        "peak": [gap * at / 300 for at in ROUNDS],
-        "added_regret": [3.0 * at * (1 + slope * at / 300) if fair else 0 for at in ROUNDS],
+        "mean online nDCG@10": [values["online nDCG@10"] / 200] * len(ROUNDS),
+        "held-out nDCG@10": [values["held-out nDCG@10"] if at % 100 == 0 else None for at in ROUNDS],
+        "UF": [gap * at / 300 for at in ROUNDS],
+        "max UF": [gap * at / 300 for at in ROUNDS],
+        "total added regret": [3.0 * at * (1 + slope * at / 300) if fair else 0 for at in ROUNDS],
     }
     parameters = extra.pop("parameters", {"tolerance": 0.1} if fair else {})
     key = f"{data}/{user}/{ranker}/{pair}/{parameters}"
@@ -72,9 +77,9 @@ def made_up(n_pairs: int = 5, *, changes: dict[str, dict[str, float]] | None = N
                     if ranker == "fairexp-pairrank" and user == "navigational":
                         sweep.append((0.1, main[-1]))
                         for tolerance, factor in ((0.05, 0.5), (5.0, 30.0)):
-                            moved = {**noisy, "mean_unfairness": noisy["mean_unfairness"] * factor}
-                            moved["online_ndcg"] += 2 * np.log(factor) * (1 + 0.1 * rng.normal())
-                            moved["mean_heldout_ndcg"] += 0.01 * np.log(factor) * (1 + 0.1 * rng.normal())
+                            moved = {**noisy, "mean UF": noisy["mean UF"] * factor}
+                            moved["online nDCG@10"] += 2 * np.log(factor) * (1 + 0.1 * rng.normal())
+                            moved["mean held-out nDCG@10"] += 0.01 * np.log(factor) * (1 + 0.1 * rng.normal())
                             other = played(data, user, ranker, pair, moved, parameters={"tolerance": tolerance})
                             sweep.append((tolerance, other))
     folds = [

@@ -6,7 +6,7 @@ import pytest
 
 from fairexp.experiments.claims.judgement import CONTRADICTED, SUPPORTED, UNDECIDED, Part, effect_text, verdict_on
 from fairexp.experiments.claims.paper import CLAIMS, judge_all, rules
-from fairexp.experiments.claims.statistics import effect
+from fairexp.statistics.intervals import effect
 from tests.experiments.made_up import made_up
 
 
@@ -26,16 +26,16 @@ def test_where_the_paper_is_right_every_claim_but_what_was_not_built_in_is_suppo
 @pytest.mark.parametrize(
     ("claim", "changes"),
     [
-        ("pairrank-best-online", {"pdgd": {"online_ndcg": 120.0}}),
-        ("fairness-costs-online", {"fairexp-pairrank": {"online_ndcg": 110.0}}),
-        ("fairexp-above-fairco", {"fairco": {"online_ndcg": 95.0}}),
-        ("fairexp-above-unconstrained", {"dbgd": {"online_ndcg": 95.0}}),
-        ("fairco-worst-online", {"dbgd": {"online_ndcg": 40.0}}),
-        ("fairexp-lowest-unfairness", {"pdgd": {"mean_unfairness": 0.01}}),
-        ("fairco-less-fair", {"fairco": {"mean_unfairness": 0.01}}),
-        ("fairness-slows-learning", {"fairexp-pairrank": {"mean_heldout_ndcg": 0.6}}),
-        ("random-exploration-is-not-fair", {"dbgd": {"mean_unfairness": 0.001}}),
-        ("faster-learners-less-fair", {"pairrank": {"mean_unfairness": 1.0}, "dbgd": {"mean_unfairness": 90.0}}),
+        ("pairrank-best-online", {"pdgd": {"online nDCG@10": 120.0}}),
+        ("fairness-costs-online", {"fairexp-pairrank": {"online nDCG@10": 110.0}}),
+        ("fairexp-above-fairco", {"fairco": {"online nDCG@10": 95.0}}),
+        ("fairexp-above-unconstrained", {"dbgd": {"online nDCG@10": 95.0}}),
+        ("fairco-worst-online", {"dbgd": {"online nDCG@10": 40.0}}),
+        ("fairexp-lowest-unfairness", {"pdgd": {"mean UF": 0.01}}),
+        ("fairco-less-fair", {"fairco": {"mean UF": 0.01}}),
+        ("fairness-slows-learning", {"fairexp-pairrank": {"mean held-out nDCG@10": 0.6}}),
+        ("random-exploration-is-not-fair", {"dbgd": {"mean UF": 0.001}}),
+        ("faster-learners-less-fair", {"pairrank": {"mean UF": 1.0}, "dbgd": {"mean UF": 90.0}}),
     ],
 )
 def test_the_opposite_is_contradicted(claim: str, changes: dict[str, dict[str, float]]) -> None:
@@ -49,7 +49,7 @@ def test_one_pair_decides_nothing_but_what_is_exact() -> None:
 
 
 def test_small_differences_are_undecided() -> None:
-    assert UNDECIDED in verdicts("fairness-costs-online", changes={"fairexp-pairrank": {"online_ndcg": 100.0}})
+    assert UNDECIDED in verdicts("fairness-costs-online", changes={"fairexp-pairrank": {"online nDCG@10": 100.0}})
 
 
 def test_growing_violations_are_not_constant() -> None:
@@ -61,7 +61,7 @@ def test_a_single_round_against_it_contradicts_an_exact_claim() -> None:
 
 
 def test_the_finding_names_the_rival_that_decides() -> None:
-    results = made_up(changes={"pdgd": {"online_ndcg": 120.0}})
+    results = made_up(changes={"pdgd": {"online nDCG@10": 120.0}})
     finding = next(one for one in judge_all(results) if one.claim.id == "pairrank-best-online")
     assert finding.part.name == "against PDGD" and finding.part.effect.mean == pytest.approx(-20, abs=2)
     lowest = next(one for one in judge_all(made_up()) if one.claim.id == "fairexp-lowest-unfairness")
@@ -92,7 +92,7 @@ def test_bands(centre: float, verdict: str) -> None:
 def test_two_things_that_must_both_be_sure_count_by_the_less_sure() -> None:
     sure = effect([1.0, 1.1, 0.9, 1.05])
     assert Part("x", sure, given=0.3).p == 0.3 and Part("x", sure, given=0.0).p == sure.p
-    verdict = verdicts("faster-learners-less-fair", changes={"pdgd": {"mean_heldout_ndcg": 0.36}}, n_pairs=8)
+    verdict = verdicts("faster-learners-less-fair", changes={"pdgd": {"mean held-out nDCG@10": 0.36}}, n_pairs=8)
     assert UNDECIDED in verdict  # PDGD and DBGD learn alike: which of them is faster is chance
 
 

@@ -15,7 +15,7 @@ from fairexp.experiments.run.conduct import conduct  # noqa: E402
 from fairexp.experiments.run.executors import open_executor  # noqa: E402
 from fairexp.experiments.run.local import LocalProcesses  # noqa: E402
 from fairexp.experiments.run.records import Records  # noqa: E402
-from fairexp.experiments.store import open_store  # noqa: E402
+from fairexp.experiments.store import open_records_store  # noqa: E402
 from tests.experiments.conftest import ROOT, one_ranker, small  # noqa: E402
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]
@@ -47,7 +47,7 @@ def results_of(records: Records) -> dict[str, Any]:
 
 def test_bit_for_bit_the_same_as_local(cluster: Any, tmp_path: Path) -> None:
     experiment = small(rounds=8, users=["navigational"], exposure_sessions=200)
-    here, there = (Records(open_store(tmp_path / name)) for name in ("local", "ray"))
+    here, there = (Records(open_records_store(tmp_path / name)) for name in ("local", "ray"))
     conduct(experiment, here, LocalProcesses(2), paths=(ROOT,))
     executor = open_executor(f"ray={cluster.address}")
     assert executor.jobs == 2
@@ -64,7 +64,7 @@ def test_a_worker_that_is_killed_costs_nothing(cluster: Any, tmp_path: Path) -> 
         },
         "random": {"ranker": "random"},
     }
-    records = Records(open_store(tmp_path / "r"))
+    records = Records(open_records_store(tmp_path / "r"))
     conduct(
         one_ranker("random", rankers=rankers, seeds=1), records, open_executor(f"ray={cluster.address}"), paths=(ROOT,)
     )

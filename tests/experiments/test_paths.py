@@ -16,7 +16,7 @@ from fairexp.experiments.plan.yaml_file import read_experiment
 from fairexp.experiments.run.conduct import conduct
 from fairexp.experiments.run.local import LocalProcesses
 from fairexp.experiments.run.records import Records
-from fairexp.experiments.store import open_store
+from fairexp.experiments.store import open_records_store
 from tests.experiments.conftest import letor_set
 from tests.experiments.test_commands import fairexp
 
@@ -63,7 +63,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def play(file: Path, place: Path) -> tuple[Records, list[str]]:
     """The records after the experiment, and the runs that were played for it."""
     experiment, folders = read_experiment(file)
-    records, played = Records(open_store(place)), []
+    records, played = Records(open_records_store(place)), []
     conduct(
         experiment,
         records,
@@ -127,7 +127,7 @@ def test_a_moved_experiment_goes_on_and_its_records_do_not_tell_where_it_lay(lab
 def test_an_edited_user_has_exposure_estimated_anew(lab: Path, tmp_path: Path) -> None:
     (lab / "own.yaml").write_text("extends: base/base.yaml\nexposure: randomised\nexposure_sessions: 2000\n")
     experiment = located(read_experiment(lab / "own.yaml")[0], lab)
-    store, (navigational, clicker) = open_store(tmp_path / "records"), experiment.users
+    store, (navigational, clicker) = open_records_store(tmp_path / "records"), experiment.users
     before = prepare(experiment, store)["by-file", 1].exposure
     Path(clicker).write_text("model: cascade\nattraction: [0.4, 0.4, 0.4]\n")
     after = prepare(experiment, store)["by-file", 1].exposure
@@ -180,7 +180,7 @@ def test_what_reproduce_was_told_on_the_command_line_is_kept_for_any_folder(
     pytest.importorskip("altair")
     conducted: list[Any] = []
     monkeypatch.setattr(
-        "fairexp.cli.experiment_runs.carry_out", lambda *given, **how: conducted.append((given[0], how))
+        "fairexp.cli.experiment_runs.conduct_watched", lambda *given, **how: conducted.append((given[0], how))
     )
     monkeypatch.setattr("fairexp.cli.commands.reproduce.write_report", lambda records, folder: None)
     monkeypatch.chdir(lab)

@@ -8,7 +8,7 @@ import pytest
 from fairexp.errors import ArgumentError
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.run.task import Outcome
-from fairexp.experiments.store import Store, open_store, read_json, write_json
+from fairexp.experiments.store import Store, open_records_store, read_json, write_json
 
 
 @pytest.fixture(params=["folder", "memory", "file"])
@@ -16,7 +16,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param != "folder":
         pytest.importorskip("fsspec")
     place = {"folder": tmp_path / "r", "memory": f"memory://{uuid.uuid4()}/r", "file": f"file://{tmp_path}/r"}
-    return open_store(place[request.param])
+    return open_records_store(place[request.param])
 
 
 def test_what_is_written_is_read_and_listed(store: Store) -> None:
@@ -37,7 +37,7 @@ def test_a_record_cut_short_counts_as_absent(store: Store) -> None:
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
+    store = open_records_store(tmp_path)
     store.write("runs/a.json", "old")
     with pytest.raises(UnicodeEncodeError):
         store.write("runs/a.json", "half \ud800")
@@ -65,7 +65,7 @@ def test_success_takes_the_place_of_failure(store: Store) -> None:
 def test_places_that_make_no_sense(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ArgumentError, match="which is a file"):
-        open_store(tmp_path / "file")
+        open_records_store(tmp_path / "file")
     pytest.importorskip("fsspec")
     with pytest.raises(ArgumentError, match="nowhere://x"):
-        open_store("nowhere://x")
+        open_records_store("nowhere://x")

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
+from fairexp.measures import ONLINE_NDCG
 from fairexp.simulation.pool.batch import expected_cost, run_many
 from fairexp.simulation.pool.workers import ProcessDiedError, Workers
-from fairexp.simulation.settings import DataSettings, Settings
+from fairexp.simulation.settings import DataSettings, RunSettings
 
 OWN = "tests.experiments.own_rankers"
-SMALL = Settings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
+SMALL = RunSettings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
 RUNS = [SMALL.with_seed(seed) for seed in range(3)]
 ENDLESS = replace(SMALL, rounds=100_000)
 
@@ -24,7 +25,9 @@ def test_processes_change_nothing_but_speed(tmp_path: Path) -> None:
     together = run_many(
         RUNS, jobs=2, folder=tmp_path, progress=lambda number, row: reports.append((number, row["round"]))
     )
-    assert [result and result.online_ndcg for result in alone] == [result and result.online_ndcg for result in together]
+    assert [result and result[ONLINE_NDCG] for result in alone] == [
+        result and result[ONLINE_NDCG] for result in together
+    ]
     assert sorted(reports) == [(number, round) for number in range(3) for round in range(1, 11)]
     assert all((tmp_path / run.label / "result.json").exists() for run in RUNS)
 
@@ -86,7 +89,7 @@ def test_one_run_has_the_folder_to_itself(tmp_path: Path) -> None:
 def test_the_longest_runs_begin_and_results_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     slow, long = replace(SMALL, ranker="pairrank"), replace(SMALL, rounds=20)
     assert sorted([SMALL, long, slow], key=expected_cost) == [SMALL, long, slow]
-    handed_out: list[Settings] = []
+    handed_out: list[RunSettings] = []
     play = Workers.play
 
     def watched(self: Workers, tasks: Any, *arguments: Any, **options: Any) -> Any:

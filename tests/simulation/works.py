@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from fairexp.simulation.pool.worker import is_stopping, report
-from fairexp.simulation.settings import DataSettings, Settings
+from fairexp.simulation.settings import DataSettings, RunSettings
 
-SMALL = Settings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
+SMALL = RunSettings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Task:
 
     number: int
     mark: str = ""
-    settings: Settings = SMALL
+    settings: RunSettings = SMALL
 
 
 def square(task: Task, *, data: Any) -> int:

@@ -11,6 +11,7 @@ from fairexp.charts.labels import Axis
 from fairexp.charts.rows import RANGE, Row, Summing
 from fairexp.charts.style import BAND
 from fairexp.errors import ArgumentError
+from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ONLINE_NDCG, ONLINE_NDCG, UF, Measure
 
 QUIET_START = 0.02
 """The part of the rounds before a running mean of NDCG is drawn: a mean of few queries says little."""
@@ -20,26 +21,26 @@ def online_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = R
     """The mean NDCG@10 of all that users were shown so far, by round."""
     last = max((row["round"] for row in rows), default=0)
     late = [row for row in rows if row["round"] >= QUIET_START * last]
-    return _ndcg_chart(late, "online", "Online NDCG", "what users were shown, mean so far", theme, over)
+    return _ndcg_chart(late, MEAN_ONLINE_NDCG, ONLINE_NDCG.heading, "what users were shown, mean so far", theme, over)
 
 
 def heldout_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
     """The NDCG@10 of what was learned, on held-out queries, by round."""
-    return _ndcg_chart(rows, "heldout", "Held-out NDCG", "what was learned, on unseen queries", theme, over)
+    return _ndcg_chart(rows, HELDOUT_NDCG, HELDOUT_NDCG.heading, "what was learned, on unseen queries", theme, over)
 
 
 def unfairness_chart(
     rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE
 ) -> Any:
     """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above."""
-    points = over.points(rows, "unfairness")
-    _some(points, "unfairness")
+    points = over.points(rows, MAX_UF)
+    _some(points, MAX_UF)
     # Wide bands of a few early rounds are cut rather than leave the lines little room.
     highest, line = (max(point[name] for point in points) for name in ("high", "value"))
     top = max(min(highest, 2 * line), 10 * tolerance)
     frame = Frame(
-        title="Unfairness",
-        subtitle="exposure gap between the groups; lower is better ↓",
+        title=UF.heading,
+        subtitle=f"exposure gap between the groups; {direction(UF)}",
         value="gap (log scale above the tolerance)",
         axis=Axis(0.0, 1.3 * top, constant=tolerance),
         theme=theme,
@@ -55,19 +56,24 @@ def charts(
 ) -> dict[str, Any]:
     """All charts that the rows have data for, by file name; `over` sums up what differs by seed (and fold)."""
     made: dict[str, Any] = {"online-ndcg": online_chart(rows, theme=theme, over=over)}
-    if any(row["heldout"] is not None for row in rows):
+    if any(row[HELDOUT_NDCG.name] is not None for row in rows):
         made["heldout-ndcg"] = heldout_chart(rows, theme=theme, over=over)
-    if any(row["unfairness"] is not None for row in rows):
+    if any(row[MAX_UF.name] is not None for row in rows):
         made["unfairness"] = unfairness_chart(rows, tolerance=tolerance, theme=theme, over=over)
     return made
 
 
-def _ndcg_chart(rows: Sequence[Row], measure: str, title: str, means: str, theme: str, over: Summing) -> Any:
+def direction(measure: Measure) -> str:
+    """Which way is better, with an arrow that points there."""
+    return f"{measure.better} is better {'↑' if measure.better == 'higher' else '↓'}"
+
+
+def _ndcg_chart(rows: Sequence[Row], measure: Measure, title: str, means: str, theme: str, over: Summing) -> Any:
     points = over.points(rows, measure)
     frame = Frame(
         title=title,
-        subtitle=f"{means}; higher is better ↑",
-        value="NDCG@10",
+        subtitle=f"{means}; {direction(measure)}",
+        value=f"NDCG@{measure.cutoff}",
         axis=_snug(points, measure),
         theme=theme,
         ends=over.ends,
@@ -75,12 +81,12 @@ def _ndcg_chart(rows: Sequence[Row], measure: str, title: str, means: str, theme
     return draw(points, frame)
 
 
-def _some(points: Sequence[Row], measure: str) -> None:
+def _some(points: Sequence[Row], measure: Measure) -> None:
     if not points:
         raise ArgumentError("rows", f"none with {measure}", f"rows in which {measure} was measured")
 
 
-def _snug(points: Sequence[Row], measure: str) -> Axis:
+def _snug(points: Sequence[Row], measure: Measure) -> Axis:
     """An axis around the values, to the next twentieth on either side."""
     _some(points, measure)
     low, high = min(point["low"] for point in points), max(point["high"] for point in points)

@@ -11,9 +11,11 @@ from fairexp.charts.labels import Axis, spread
 from fairexp.charts.rows import Row
 from fairexp.charts.style import FAIR_COLOURS, INK, MUTED, display_name, looks
 from fairexp.errors import ArgumentError
+from fairexp.measures import MEAN_UF, ONLINE_NDCG
 
 CLOSE = 2.0
 """Points whose unfairness differs by less than this factor may need their names moved apart."""
+_ONLINE = ONLINE_NDCG.heading[0].lower() + ONLINE_NDCG.heading[1:]
 
 
 def frontier_chart(
@@ -21,28 +23,28 @@ def frontier_chart(
 ) -> Any:
     """A line through the tolerances, and a point for each other ranker; up and to the left is better.
 
-    `swept` has rows with tolerance, unfairness, online, low and high (the interval of online); `others` have ranker in
-    the place of tolerance.
+    `swept` has rows with tolerance, online NDCG and mean unfairness by name, and low and high (the interval of online
+    NDCG); `others` have ranker in the place of tolerance.
     """
     if not swept:
         raise ArgumentError("swept", "no rows", "a row for each tolerance")
     alt = altair()
-    fair = [{**row, "name": f"{row['tolerance']:g}"} for row in sorted(swept, key=lambda r: r["tolerance"])]
-    named = [{**row, "name": display_name(row["ranker"])} for row in others]
+    fair = [{**_fields(row), "name": f"{row['tolerance']:g}"} for row in sorted(swept, key=lambda r: r["tolerance"])]
+    named = [{**_fields(row), "name": display_name(row["ranker"])} for row in others]
     everything = [*fair, *named]
     axis = _around(everything)
     x = alt.X(
         "unfairness:Q",
-        title="mean unfairness (log scale; less is fairer)",
+        title=f"{MEAN_UF.heading.lower()} (log scale; less is fairer)",
         scale=_log(everything),
         axis=alt.Axis(grid=False),
     )
     scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
-    y = alt.Y("online:Q", title="online NDCG", scale=scale, axis=alt.Axis(tickCount=6))
+    y = alt.Y("online:Q", title=_ONLINE, scale=scale, axis=alt.Axis(tickCount=6))
     tooltip = [
         alt.Tooltip("name:N", title=" "),
-        alt.Tooltip("online:Q", title="online NDCG", format=",.1f"),
-        alt.Tooltip("unfairness:Q", title="mean unfairness", format=",.3~r"),
+        alt.Tooltip("online:Q", title=_ONLINE, format=",.1f"),
+        alt.Tooltip("unfairness:Q", title=MEAN_UF.heading.lower(), format=",.3~r"),
     ]
     base = alt.Chart(alt.Data(values=fair)).encode(x=x, y=y)
     colour = FAIR_COLOURS[theme]
@@ -60,6 +62,11 @@ def frontier_chart(
     told = ["FairExp at the tolerances that the numbers tell, and the others;", "up and left is better; bars: 95%"]
     header = alt.TitleParams(title, subtitle=[subtitle, *told] if subtitle else told)
     return dressed(alt.layer(*layers, title=header, width=WIDTH * 1.25, height=HEIGHT), theme)
+
+
+def _fields(row: Row) -> Row:
+    """The row with fields that Vega can name."""
+    return {**row, "online": row[ONLINE_NDCG.name], "unfairness": row[MEAN_UF.name]}
 
 
 def _points(named: Sequence[Row], x: Any, y: Any, tooltip: Sequence[Any], theme: str) -> list[Any]:

@@ -29,9 +29,9 @@ def open_records(experiment: Experiment, out: str | None, *, folders: Sequence[P
     """The records at `out`, or where the experiment says, or in results/NAME."""
     from fairexp.experiments.plan.paths import records_place
     from fairexp.experiments.run.records import Records
-    from fairexp.experiments.store import open_store
+    from fairexp.experiments.store import open_records_store
 
-    return Records(open_store(out or records_place(experiment, home(folders))))
+    return Records(open_records_store(out or records_place(experiment, home(folders))))
 
 
 def home(folders: Sequence[Path]) -> Path | None:
@@ -59,7 +59,7 @@ def check_report(folder: Path | None) -> None:
         raise ArgumentError("--report", f"{str(folder)!r} ({error})", expected) from error
 
 
-def carry_out(
+def conduct_watched(
     experiment: Experiment, records: Records, *, folders: Sequence[Path], on: str, jobs: int | None, retry: bool
 ) -> None:
     """Play what is missing, with progress on stderr."""
@@ -110,14 +110,14 @@ def show_plan(experiment: Experiment, records: Records, *, folders: Sequence[Pat
     from fairexp.experiments.plan.prepared import prepare
     from fairexp.experiments.run.executors import open_executor
     from fairexp.experiments.run.plan import make_plan
-    from fairexp.experiments.run.probes import try_out
+    from fairexp.experiments.run.probes import try_kinds
 
     console = error_console()
     executor = open_executor(on, jobs=jobs)
     paths = search_paths(folders)
     experiment = located(experiment, home(folders))
     folds = prepare(experiment, tell=lambda line: console.print(line, style="dim", markup=False))
-    for note in try_out(experiment, folds, executor, paths=paths):
+    for note in try_kinds(experiment, folds, executor, paths=paths):
         console.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
     console.print("measuring how long each kind of run takes", style="dim")
     plan = make_plan(experiment, folds, executor, records=records, paths=paths)

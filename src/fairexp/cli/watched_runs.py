@@ -1,4 +1,4 @@
-"""Runs carried out under the eyes of a person: tried out first, watched, and ended by Ctrl-C without loss."""
+"""Runs under the eyes of a person: tried out first, watched, and ended by Ctrl-C without loss."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fairexp.simulation import Result
-    from fairexp.simulation.settings import Settings
+    from fairexp.simulation.settings import RunSettings
 
 
-def carry_out(
-    runs: Sequence[Settings], *, folder: Path | None, jobs: int | None, console: Console
+def watch_runs(
+    runs: Sequence[RunSettings], *, folder: Path | None, jobs: int | None, console: Console
 ) -> list[Result | None]:
     """The results of `runs`, None for those that an interrupt kept from starting; notes go to `console`."""
     from fairexp.simulation.pool.batch import run_many
 
     with _told_already():
-        for note in try_out(runs):
+        for note in try_runs(runs):
             console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
         with watcher(runs, console) as watch:
             return run_many(runs, folder=folder, jobs=jobs, progress=watch)
 
 
-def try_out(runs: Sequence[Settings]) -> list[str]:
+def try_runs(runs: Sequence[RunSettings]) -> list[str]:
     """Play one round of every kind of run, keeping nothing; the warnings that came up.
 
     What cannot work is refused here, before any folder or process is made.
     """
-    from fairexp.simulation.settings import run
+    from fairexp.simulation.run import run
 
     kinds = {(settings.ranker, settings.user): settings for settings in reversed(runs)}
     with warnings.catch_warnings(record=True) as caught:
@@ -51,15 +51,10 @@ def try_out(runs: Sequence[Settings]) -> list[str]:
 
 @contextmanager
 def _told_already() -> Iterator[None]:
-    """Keep the runs, and the processes that they start, from repeating what `try_out` has told."""
-    before = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, "ignore:tolerance:UserWarning"]))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ToleranceWarning)
-            yield
-    finally:
-        if before is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
-            os.environ["PYTHONWARNINGS"] = before
+    """Keep the runs, and the processes that they start, from repeating what `try_runs` has told."""
+    from fairexp.simulation.pool.processes import environment
+
+    ignored = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), "ignore:tolerance:UserWarning"]))
+    with environment({"PYTHONWARNINGS": ignored}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToleranceWarning)
+        yield

@@ -9,7 +9,7 @@ from fairexp.experiments.plan.yaml_file import read_experiment
 from fairexp.experiments.run.conduct import Progress, conduct
 from fairexp.experiments.run.executors import Executor, open_executor
 from fairexp.experiments.run.records import Records
-from fairexp.experiments.store import Store, open_store
+from fairexp.experiments.store import Store, open_records_store
 
 __all__ = [
     "Executor",
@@ -20,7 +20,7 @@ __all__ = [
     "Store",
     "conduct",
     "open_executor",
-    "open_store",
+    "open_records_store",
     "read_experiment",
     "read_results",
 ]

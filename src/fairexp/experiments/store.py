@@ -32,7 +32,7 @@ class Store(Protocol):
         """Forget the text, if there is any."""
 
 
-def open_store(place: str | Path) -> Store:
+def open_records_store(place: str | Path) -> Store:
     """The store at a path, or at a URL such as s3://bucket/folder (which needs the extra `fairexp[remote]`)."""
     if "://" not in str(place):
         return FolderStore(Path(place))

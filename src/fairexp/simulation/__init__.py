@@ -1,7 +1,13 @@
-"""Simulated rounds: a ranker meets users in the loop, and what happened is recorded from outside."""
+"""Simulated rounds: a ranker meets users in the loop, and what happened is recorded from outside.
 
-from fairexp.simulation.environment import build_ranker, ranker_names
-from fairexp.simulation.loop import Round, play
-from fairexp.simulation.run import Result, simulate
+`settings` name a run; `run` loads its data, has the ranker built for its `environment`, and hands both to the `loop`,
+which plays rounds, measures each (`meter`), writes it to the `trace`, and ends with a `result`, also when Ctrl-C comes
+(`interrupts`). `rows` reads traces back for charts; `pool` plays many runs side by side.
+"""
 
-__all__ = ["Result", "Round", "build_ranker", "play", "ranker_names", "simulate"]
+from fairexp.simulation.environment import ranker_for, ranker_names
+from fairexp.simulation.loop import play, simulate
+from fairexp.simulation.meter import PlayedRound
+from fairexp.simulation.result import Result
+
+__all__ = ["PlayedRound", "Result", "play", "ranker_for", "ranker_names", "simulate"]

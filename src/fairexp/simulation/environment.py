@@ -17,9 +17,9 @@ __all__ = [
     "FAIR",
     "NAMES",
     "Environment",
-    "build_ranker",
     "parameters_of",
     "ranker_class",
+    "ranker_for",
     "ranker_names",
 ]
 
@@ -56,7 +56,7 @@ class Environment:
         return known
 
 
-def build_ranker(name: str, environment: Environment, parameters: Mapping[str, Any] | None = None) -> Ranker:
+def ranker_for(name: str, environment: Environment, parameters: Mapping[str, Any] | None = None) -> Ranker:
     """The ranker called `name`, e.g. "pairrank", "fairexp-pairrank" or "my.module:MyRanker"."""
     given, known = dict(parameters or {}), environment.known()
     accepted = parameters_of(name)

@@ -1,33 +1,31 @@
-"""The loop in which a ranker and users meet."""
+"""The loop in which a ranker and users meet, measured from outside and kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from fairexp.arrays import Bools, Ints
+from fairexp.arrays import Floats
 from fairexp.data import Dataset
+from fairexp.measures import HELDOUT_NDCG
+from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
-from fairexp.types import Ranking
+from fairexp.simulation.interrupts import Interrupts
+from fairexp.simulation.meter import Meter, PlayedRound, checkpoints, heldout_ndcg
+from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
+from fairexp.simulation.trace import Trace
 from fairexp.users import User
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Round:
-    """One round: its number from 1, the query's index, what was shown, the true grades (n,), and the clicks (m,)."""
-
-    number: int
-    query: int
-    ranking: Ranking
-    relevance: Ints
-    clicks: Bools
 
 
 def play(
     ranker: Ranker, dataset: Dataset, user: User, *, rounds: int, rng: np.random.Generator, first: int = 1
-) -> Iterator[Round]:
+) -> Iterator[PlayedRound]:
     """Serve `rounds` queries, each drawn uniformly with replacement, and learn from the user's clicks."""
     for number in range(first, first + rounds):
         index = int(rng.integers(dataset.n_queries))
@@ -35,4 +33,72 @@ def play(
         ranking = ranker.rank(dataset.query(index))
         clicks = user.browse(ranking, relevance)
         ranker.update(ranking, clicks)
-        yield Round(number, index, ranking, relevance, clicks)
+        yield PlayedRound(number, index, ranking, relevance, clicks)
+
+
+def simulate(
+    ranker: Ranker,
+    train: Dataset,
+    user: User,
+    *,
+    rounds: int,
+    exposure: Floats,
+    shares: Floats | None = None,
+    heldout: Dataset | None = None,
+    validation: Dataset | None = None,
+    seed: int | np.random.SeedSequence = 0,
+    n_points: int = 40,
+    folder: Path | None = None,
+    settings: dict[str, Any] | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> Result:
+    """Play `rounds` rounds and measure them; with `folder`, keep settings, trace and result there.
+
+    `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
+    alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `seed` draws the queries;
+    ranker and user bring their own. An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far
+    kept, and `interrupted` True; so does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
+    """
+    meter = Meter(exposure=exposure, shares=shares)
+    marks = checkpoints(rounds, n_points)
+    tally = Tally()
+    interrupted = False
+    started = time.perf_counter()
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        trace = None
+        if folder is not None:
+            claim_folder(folder, settings or {})
+            trace = stack.enter_context(Trace(folder / TRACE))
+        for played in play(ranker, _unwrapped(train), user, rounds=rounds, rng=make_rng(seed)):
+            row = meter.row(played)
+            if played.number in marks:
+                row[HELDOUT_NDCG.name] = None if heldout is None else heldout_ndcg(ranker, heldout)
+                tally.points.append(row)
+            tally.add(row)
+            if trace is not None:
+                trace.write(row)
+            if interrupts.wanted or not _goes_on(progress, row):
+                interrupted = True
+                break
+    seconds = time.perf_counter() - started
+    measured = heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
+    result = tally.result(seconds=seconds, interrupted=interrupted, validation_ndcg=measured)
+    if folder is not None:
+        result.write(folder)
+    return result
+
+
+def _goes_on(progress: Callable[[dict[str, Any]], None] | None, row: dict[str, Any]) -> bool:
+    try:
+        if progress is not None:
+            progress(row)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _unwrapped(dataset: Dataset) -> Dataset:
+    """The same data with plain views of its memory-mapped arrays: cutting a query out of a map takes longer."""
+    groups = None if dataset.groups is None else np.asarray(dataset.groups)
+    return replace(dataset, features=np.asarray(dataset.features), grades=np.asarray(dataset.grades), groups=groups)

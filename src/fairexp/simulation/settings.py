@@ -1,9 +1,9 @@
-"""Everything that defines one run, as plain data, and the run that it defines."""
+"""Everything that defines one run, as plain data, and the data that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,8 @@ from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
 from fairexp.data.letor_folders import read_parts
 from fairexp.errors import ArgumentError
-from fairexp.fairness.exposure import exposure_curve
-from fairexp.simulation.environment import Environment, build_ranker
-from fairexp.simulation.run import Result, simulate
-from fairexp.users import load_user, preset_grades
-from fairexp.users.dependent import PRESET_NAMES
-from fairexp.validation import as_shares, check_count
+from fairexp.users import preset_grades
+from fairexp.validation import as_shares
 
 WORLD_TEST = 300
 """Queries of a world's test and validation parts."""
@@ -104,7 +100,7 @@ class DataSettings:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """One run. `shares` is what the groups are owed: "equal", by "size", "average_utility" or "total_utility" of the
     data, or numbers; `exposure` a curve's name, file or numbers. Unfairness is measured by these two for every
     ranker, and fair rankers aim at them."""
@@ -129,52 +125,8 @@ class Settings:
         user = Path(self.user).stem
         return f"{self.ranker.replace(':', '.')}/{user}/seed-{self.seed}"
 
-    def with_seed(self, seed: int) -> Settings:
+    def with_seed(self, seed: int) -> RunSettings:
         return replace(self, seed=seed)
-
-
-def run(
-    settings: Settings,
-    *,
-    data: Parts | None = None,
-    folder: Path | None = None,
-    progress: Callable[[dict[str, Any]], None] | None = None,
-) -> Result:
-    """Build what `settings` name and simulate it. One root seed gives the streams of queries, ranker and user.
-
-    `data` are the parts that `settings` name, where they are at hand; else they are loaded, and the last few kept.
-    """
-    check_count("rounds", settings.rounds)
-    train, heldout, validation = loaded_parts(settings.data, settings.validate) if data is None else data
-    queries, ranker_seed, user_seed = np.random.SeedSequence(settings.seed).spawn(3)
-    shares = shares_of(settings.shares, train)
-    exposure = exposure_curve(settings.exposure, settings.length)
-    environment = Environment(
-        n_features=train.n_features,
-        length=settings.length,
-        exposure=exposure,
-        shares=shares,
-        grades=lambda: {train.query_ids[i]: train.relevance(i) for i in range(train.n_queries)},
-        seed=ranker_seed,
-    )
-    ranker = build_ranker(settings.ranker, environment, settings.parameters)
-    n_grades = settings.data.n_grades(train) if settings.user in PRESET_NAMES else None
-    user = load_user(settings.user, n_grades=n_grades, stop_after=settings.stop_after, seed=user_seed)
-    return simulate(
-        ranker,
-        train,
-        user,
-        rounds=settings.rounds,
-        exposure=exposure,
-        shares=shares,
-        heldout=heldout,
-        validation=validation,
-        seed=queries,
-        n_points=settings.n_points,
-        folder=folder,
-        settings=asdict(settings),
-        progress=progress,
-    )
 
 
 def shares_of(spec: str | tuple[float, ...], dataset: Dataset) -> Floats | None:

@@ -15,11 +15,10 @@ from fairexp.cli.folders import make_room
 from fairexp.cli.printing.demo_text import facts, reading
 from fairexp.cli.printing.summary import Summary, summarise
 from fairexp.cli.printing.tables import cells, output_console
-from fairexp.cli.watched_runs import carry_out
+from fairexp.cli.watched_runs import watch_runs
 
 if TYPE_CHECKING:
-    from fairexp.charts.rows import Row
-    from fairexp.simulation.settings import Settings
+    from fairexp.simulation.settings import RunSettings
 
 RANKERS = ("pairrank", "fairexp-pairrank", "fairco", "pdgd", "dbgd")
 WORLD = "mslr-pagerank"
@@ -48,18 +47,18 @@ def demo(
     make_room(out / "runs", overwrite=overwrite)
     console = error_console()
     console.print(f"{len(runs)} runs of {runs[0].rounds:,} rounds on {WORLD}, {USER} user ...", markup=False)
-    results = carry_out(runs, folder=out / "runs", jobs=jobs, console=console)
+    results = watch_runs(runs, folder=out / "runs", jobs=jobs, console=console)
     report(runs, results, out / "runs")
     page = write_report(runs, summarise(runs, results), out)
     output_console().print(f"Report: {page.resolve()}", markup=False, soft_wrap=True, style="bold")
 
 
-def demo_runs(rounds: int, n_seeds: int) -> list[Settings]:
+def demo_runs(rounds: int, n_seeds: int) -> list[RunSettings]:
     """The runs of the demo: groups are owed exposure by their average utility, as in the paper."""
-    from fairexp.simulation.settings import DataSettings, Settings
+    from fairexp.simulation.settings import DataSettings, RunSettings
 
     return [
-        Settings(
+        RunSettings(
             ranker=name,
             parameters={"tolerance": TOLERANCE} if name.startswith("fairexp-") else {},
             data=DataSettings(WORLD),
@@ -73,13 +72,14 @@ def demo_runs(rounds: int, n_seeds: int) -> list[Settings]:
     ]
 
 
-def write_report(runs: Sequence[Settings], summaries: Sequence[Summary], out: Path) -> Path:
+def write_report(runs: Sequence[RunSettings], summaries: Sequence[Summary], out: Path) -> Path:
     """Draw the charts, print and write the reading, and write `report.html`; its path."""
-    from fairexp.charts import charts, read_rows, report_html, save_charts
+    from fairexp.charts import charts, report_html, save_charts
     from fairexp.charts.style import display_name
+    from fairexp.simulation.rows import read_rows
 
     folders = [out / "runs" / run.label for run in runs]
-    rows: list[Row] = read_rows(folders)
+    rows = read_rows(folders)
     themes = {theme: charts(rows, tolerance=TOLERANCE, theme=theme) for theme in ("light", "dark")}
     save_charts(themes["light"], out)
     lead = reading(runs, folders, summaries, tolerance=TOLERANCE)

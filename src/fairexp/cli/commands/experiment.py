@@ -52,7 +52,7 @@ def run(
         experimenting.show_plan(experiment, records, folders=folders, on=on, jobs=jobs)
         return
     experimenting.check_report(report_folder)
-    experimenting.carry_out(experiment, records, folders=folders, on=on, jobs=jobs, retry=retry)
+    experimenting.conduct_watched(experiment, records, folders=folders, on=on, jobs=jobs, retry=retry)
     write_report(records, report_folder)
 
 

@@ -89,7 +89,7 @@ def reproduce(
     experimenting.check_report(report_folder)
     kept = with_paths(values, lambda key, path: seen_from(here, path))
     records.store.write(KEPT, yaml.safe_dump(kept, sort_keys=False, allow_unicode=True))
-    experimenting.carry_out(experiment, records, folders=[here], on=on, jobs=jobs, retry=retry)
+    experimenting.conduct_watched(experiment, records, folders=[here], on=on, jobs=jobs, retry=retry)
     write_report(records, report_folder)
 
 

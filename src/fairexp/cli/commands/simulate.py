@@ -14,12 +14,12 @@ from fairexp.cli.folders import SUMMARY, make_room
 from fairexp.cli.parameters import numbers_or_name, parse_shares, route
 from fairexp.cli.printing.summary import summarise, write_summary
 from fairexp.cli.printing.tables import output_console, print_tables
-from fairexp.cli.watched_runs import carry_out
+from fairexp.cli.watched_runs import watch_runs
 from fairexp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from fairexp.simulation import Result
-    from fairexp.simulation.settings import Settings
+    from fairexp.simulation.settings import RunSettings
 
 
 def simulate(
@@ -48,7 +48,7 @@ def simulate(
 
     Every ranker meets every user with every seed. Ctrl-C ends early and keeps what was done.
     """
-    from fairexp.simulation.settings import DataSettings, Settings
+    from fairexp.simulation.settings import DataSettings, RunSettings
 
     rankers = list(dict.fromkeys(ranker or ["pairrank", "fairexp-pairrank"]))
     source = DataSettings(data, _text(folder), fold, _text(heldout), group, queries)
@@ -62,7 +62,7 @@ def simulate(
         "shares": parse_shares(shares, beta),
     }
     runs = [
-        Settings(ranker=name, parameters=given[name], user=who, seed=number, **common)
+        RunSettings(ranker=name, parameters=given[name], user=who, seed=number, **common)
         for who in dict.fromkeys(user or ["perfect"])
         for name in rankers
         for number in _seeds(seed, seeds)
@@ -70,10 +70,10 @@ def simulate(
     _check_labels(runs)
     if out is not None:
         make_room(out, overwrite=overwrite)
-    report(runs, carry_out(runs, folder=out, jobs=jobs, console=error_console()), out)
+    report(runs, watch_runs(runs, folder=out, jobs=jobs, console=error_console()), out)
 
 
-def report(runs: Sequence[Settings], results: Sequence[Result | None], out: Path | None) -> None:
+def report(runs: Sequence[RunSettings], results: Sequence[Result | None], out: Path | None) -> None:
     """Print the tables, write the summary of several seeds, and tell of an interrupt with exit code 130."""
     summaries = summarise(runs, results)
     console = output_console()
@@ -97,7 +97,7 @@ def _seeds(seed: int | None, seeds: int | None) -> Sequence[int]:
     return range(seeds) if seeds is not None else [seed or 0]
 
 
-def _check_labels(runs: Sequence[Settings]) -> None:
+def _check_labels(runs: Sequence[RunSettings]) -> None:
     """Two user files of one name would share a folder."""
     users = {run.label: run.user for run in runs}
     for run in runs:

@@ -7,15 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairexp.cli.printing.summary import Summary
-from fairexp.cli.printing.tables import share
+from fairexp.measures import (
+    HELDOUT_NDCG,
+    MEAN_ADDED_REGRET,
+    MEAN_ONLINE_NDCG,
+    ONLINE_NDCG,
+    QUALIFIED,
+    UF,
+    share_text,
+)
 
 if TYPE_CHECKING:
     from fairexp.charts import Fact
-    from fairexp.simulation.settings import Settings
+    from fairexp.simulation.settings import RunSettings
 
 
 def reading(
-    runs: Sequence[Settings],
+    runs: Sequence[RunSettings],
     folders: Sequence[Path],
     summaries: Sequence[Summary],
     *,
@@ -26,13 +34,13 @@ def reading(
     """Two sentences: what FairExp kept and what it cost, and how far the gap grew without it."""
     lines = {line.ranker: line for line in summaries}
     within = share_within([folder for run, folder in zip(runs, folders, strict=True) if run.ranker == fair], tolerance)
-    own, other = (lines[name].measures["online_ndcg"] for name in (fair, host))
+    own, other = (lines[name].value(ONLINE_NDCG) for name in (fair, host))
     assert own is not None and other is not None
-    kept = 100 * own.mean / other.mean
+    kept = 100 * own / other
     without = lines[host].max_unfairness or 0.0
     rest = {name: line.max_unfairness or 0.0 for name, line in lines.items() if name not in (fair, host)}
     first = (
-        f"FairExp kept unfairness within {tolerance:g} in {share(within.share)} of rounds{within.excuse}, "
+        f"FairExp kept unfairness within {tolerance:g} in {share_text(within.share)} of rounds{within.excuse}, "
         f"at {kept:.0f}% of PairRank's online NDCG."
     )
     second = f"Without it the gap grew to {_round(without)}"
@@ -59,13 +67,13 @@ def share_within(folders: Sequence[Path], tolerance: float) -> Within:
     """Judge all rounds of these runs by their traces."""
     from pyarrow import parquet
 
-    from fairexp.simulation.run import TRACE
+    from fairexp.simulation.result import TRACE
 
     rounding = 1e-9  # the ledger adds up floats
     n_rounds = n_within = n_excused = 0
     for folder in folders:
-        trace = parquet.read_table(folder / TRACE, columns=["unfairness", "qualified"])
-        gaps, qualified = (trace[name].to_pylist() for name in ("unfairness", "qualified"))
+        trace = parquet.read_table(folder / TRACE, columns=[UF.name, QUALIFIED.name])
+        gaps, qualified = (trace[name].to_pylist() for name in (UF.name, QUALIFIED.name))
         beyond = [gap > tolerance + rounding for gap in gaps]
         n_rounds += len(gaps)
         n_within += len(gaps) - sum(beyond)
@@ -73,29 +81,21 @@ def share_within(folders: Sequence[Path], tolerance: float) -> Within:
     return Within(n_within / n_rounds, n_within + n_excused == n_rounds)
 
 
-def facts(run: Settings, *, n_seeds: int) -> list[Fact]:
+def facts(run: RunSettings, *, n_seeds: int) -> list[Fact]:
     """What the words mean and how the runs were made."""
     from fairexp.charts import Fact
 
     seeds = f"{n_seeds} seeds; bands span them" if n_seeds > 1 else "one seed"
     return [
-        Fact(
-            "Online NDCG",
-            "How well the shown lists put relevant documents on top while learning. The table adds up rounds, each "
-            "discounted by 0.9995 to the one before; the chart shows the mean.",
-        ),
-        Fact("Held out", "NDCG@10 of what was learned, on queries that were never served."),
-        Fact(
-            "Unfairness",
-            "The gap between the exposure that the groups were given and what they are owed, added up over all rounds "
-            "so far. The chart shows the largest since the point before.",
-        ),
+        Fact(ONLINE_NDCG.name, f"{ONLINE_NDCG.definition} The chart shows {MEAN_ONLINE_NDCG}."),
+        Fact(HELDOUT_NDCG.name, HELDOUT_NDCG.definition),
+        Fact(f"{UF} (unfairness)", f"{UF.definition} The chart shows the largest since the point before."),
         Fact(
             "Tolerance",
             "The gap that FairExp is told to stay within in every round. A round in which no ranking of the candidates "
             "could is not qualified, and gets the least unfair one.",
         ),
-        Fact("Added regret", "Per round, how many orders that the ranker was certain of were reversed for fairness."),
+        Fact(MEAN_ADDED_REGRET.name, MEAN_ADDED_REGRET.definition),
         Fact(
             "Runs",
             f"{run.rounds:,} rounds, {seeds}; synthetic world {run.data.source} with the shape of MSLR-WEB10K; "

@@ -8,10 +8,12 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from fairexp.measures import NDCG, ONLINE_NDCG, UF
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fairexp.simulation.settings import Settings
+    from fairexp.simulation.settings import RunSettings
 
 LINES = 10
 """Lines in all where there is no terminal."""
@@ -23,15 +25,15 @@ class Watcher(AbstractContextManager["Watcher"], Protocol):
     def __call__(self, number: int, row: dict[str, Any]) -> None: ...
 
 
-def watcher(runs: Sequence[Settings], console: Console) -> Watcher:
+def watcher(runs: Sequence[RunSettings], console: Console) -> Watcher:
     """A bar if `console` is a terminal, else lines."""
     return Bar(runs, console) if console.is_terminal else Lines(runs, console)
 
 
-class Pace:
+class RoundsDone:
     """Rounds done in all, and each run's recent NDCG, from rows that come now and then."""
 
-    def __init__(self, runs: Sequence[Settings]) -> None:
+    def __init__(self, runs: Sequence[RunSettings]) -> None:
         self.runs = runs
         self.total = sum(run.rounds for run in runs)
         self._last: list[tuple[int, float]] = [(0, 0.0)] * len(runs)
@@ -42,24 +44,23 @@ class Pace:
 
     def note(self, number: int, row: dict[str, Any]) -> str:
         """Take in a row; how its run has fared since the row before."""
-        from fairexp.simulation.trace import GAMMA
+        from fairexp.simulation.meter import discounted_weight
 
         before, sum_before = self._last[number]
-        self._last[number] = (row["round"], row["online_ndcg"])
-        # online_ndcg adds up gamma^(t-1) ndcg_t: the difference over the weights' is the mean of the rounds between.
-        weight = (GAMMA**before - GAMMA ** row["round"]) / (1 - GAMMA)
-        recent = (row["online_ndcg"] - sum_before) / weight if weight > 0 else row["ndcg"]
-        unfairness = f", unfairness {row['unfairness']:,.2f}" if "unfairness" in row else ""
-        return f"NDCG {recent:.3f}{unfairness}"
+        self._last[number] = (row["round"], row[ONLINE_NDCG.name])
+        weight = discounted_weight(row["round"], after=before)
+        recent = (row[ONLINE_NDCG.name] - sum_before) / weight if weight > 0 else row[NDCG.name]
+        unfairness = f", {UF} {UF.text(row[UF.name])}" if UF.name in row else ""
+        return f"{NDCG} {NDCG.text(recent)}{unfairness}"
 
 
 class Bar:
     """One bar over all rounds with the time left, and below it one for each run under way."""
 
-    def __init__(self, runs: Sequence[Settings], console: Console) -> None:
+    def __init__(self, runs: Sequence[RunSettings], console: Console) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._pace = Pace(runs)
+        self._rounds = RoundsDone(runs)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -69,18 +70,18 @@ class Bar:
             console=console,
             transient=True,
         )
-        self._whole = self._progress.add_task("all rounds", total=self._pace.total, now="")
+        self._whole = self._progress.add_task("all rounds", total=self._rounds.total, now="")
         self._tasks: dict[int, Any] = {}
 
     def __call__(self, number: int, row: dict[str, Any]) -> None:
-        run = self._pace.runs[number]
-        now = self._pace.note(number, row)
+        run = self._rounds.runs[number]
+        now = self._rounds.note(number, row)
         if number not in self._tasks:
             self._tasks[number] = self._progress.add_task(run.label, total=run.rounds, now=now)
         self._progress.update(self._tasks[number], completed=row["round"], now=now)
         if row["round"] >= run.rounds:
             self._progress.update(self._tasks[number], visible=False)
-        self._progress.update(self._whole, completed=self._pace.done)
+        self._progress.update(self._whole, completed=self._rounds.done)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -95,20 +96,20 @@ class Bar:
 class Lines:
     """About `LINES` lines over all rounds, for logs and pipes."""
 
-    def __init__(self, runs: Sequence[Settings], console: Console) -> None:
-        self._pace = Pace(runs)
+    def __init__(self, runs: Sequence[RunSettings], console: Console) -> None:
+        self._rounds = RoundsDone(runs)
         self._console = console
         self._started = time.monotonic()
         self._told = 0
 
     def __call__(self, number: int, row: dict[str, Any]) -> None:
-        now = self._pace.note(number, row)
-        done, total = self._pace.done, self._pace.total
+        now = self._rounds.note(number, row)
+        done, total = self._rounds.done, self._rounds.total
         if done * LINES // total <= self._told:
             return
         self._told = done * LINES // total
         left = (time.monotonic() - self._started) * (total - done) / done
-        label = self._pace.runs[number].label
+        label = self._rounds.runs[number].label
         line = f"{done / total:4.0%}  {done:,} of {total:,} rounds, {left:,.0f} s left; {label}: {now}"
         self._console.print(line, markup=False, soft_wrap=True)
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairexp.cli.printing.summary import Summary
+from fairexp.measures import (
+    FINAL_UF,
+    HELDOUT_NDCG,
+    MAX_UF,
+    MEAN_ADDED_REGRET,
+    MEAN_UF,
+    MISSING,
+    ONLINE_NDCG,
+    QUALIFIED_SHARE,
+    SPEED,
+    Measure,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,7 +25,6 @@ if TYPE_CHECKING:
 
 BASE = "pairrank"
 WIDTH = 100
-MISSING = "-"
 
 
 class Column(NamedTuple):
@@ -56,7 +66,7 @@ def comparison(summaries: Sequence[Summary], *, width: int = WIDTH) -> Table:
 def cells(summaries: Sequence[Summary]) -> tuple[list[str], list[list[str]]]:
     """The headings and the lines of the whole table as text, for a page without bounds."""
     columns = _columns(summaries)
-    headings = [column.heading.replace("-\n", "").replace("\n", " ") for column in columns]
+    headings = [column.heading.replace("\n/", "/").replace("\n", " ") for column in columns]
     return headings, [[column.cell(line) for column in columns] for line in summaries]
 
 
@@ -65,15 +75,15 @@ def _columns(summaries: Sequence[Summary]) -> list[Column]:
     rounds = {line.rounds for line in summaries}
     columns = [
         Column("ranker", lambda line: line.ranker),
-        Column("online\nNDCG", lambda line: _online(line)),
+        _column(ONLINE_NDCG, lambda line: ONLINE_NDCG.text(line.value(ONLINE_NDCG), line.half_width(ONLINE_NDCG))),
         Column(f"% of\n{'first' if base.ranker != BASE else BASE}", lambda line: _percent(line, base), spare=2),
-        Column("held\nout", lambda line: _mean(line, "offline_ndcg", ".3f")),
-        Column("unfair\nlargest", lambda line: _gap(line.max_unfairness)),
-        Column("unfair\nmean", lambda line: _gap(_value(line, "mean_unfairness")), spare=3),
-        Column("unfair\nfinal", lambda line: _gap(_value(line, "final_unfairness")), spare=4),
-        Column("quali-\nfied", lambda line: share(_value(line, "qualified_share")), spare=1),
-        Column("added\nregret", lambda line: _added_regret(line), spare=2),
-        Column("rounds\n/s", lambda line: _mean(line, "rounds_per_second", ",.0f"), spare=5),
+        _column(HELDOUT_NDCG),
+        _column(MAX_UF),
+        _column(MEAN_UF, spare=3),
+        _column(FINAL_UF, spare=4),
+        _column(QUALIFIED_SHARE, spare=1),
+        _column(MEAN_ADDED_REGRET, _added_regret, spare=2),
+        _column(SPEED, spare=5),
     ]
     if len(rounds) > 1:  # an interrupt: lines of unequal length must not pass for comparable
         columns.insert(1, Column("rounds", lambda line: f"{line.rounds:,}"))
@@ -88,7 +98,7 @@ def _table(summaries: Sequence[Summary], columns: Sequence[Column]) -> Table:
     seeds = max(line.n_seeds for line in summaries)
     longest = max(line.rounds for line in summaries)
     title = f"{first.user} user, {longest:,} rounds, {seeds} seed{'s' if seeds > 1 else ''}"
-    caption = "± is a 95% interval over seeds; unfairness largest is over all seeds" if seeds > 1 else None
+    caption = f"± is a 95% interval over seeds; {MAX_UF} is over all seeds" if seeds > 1 else None
     table = Table(
         title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left", pad_edge=False
     )
@@ -100,45 +110,18 @@ def _table(summaries: Sequence[Summary], columns: Sequence[Column]) -> Table:
     return table
 
 
-def share(value: float | None) -> str:
-    """A share in percent, rounded down: 100% means every single round.
-
-    >>> share(1.0), share(0.9999), share(None)
-    ('100%', '99.9%', '-')
-    """
-    if value is None:
-        return MISSING
-    return "100%" if value == 1 else f"{math.floor(value * 1000) / 10:.1f}%"
-
-
-def _value(line: Summary, measure: str) -> float | None:
-    found = line.measures[measure]
-    return None if found is None else found.mean
-
-
-def _mean(line: Summary, measure: str, form: str) -> str:
-    value = _value(line, measure)
-    return MISSING if value is None else format(value, form)
+def _column(measure: Measure, cell: Callable[[Summary], str] | None = None, *, spare: int = 0) -> Column:
+    """A column under the measure's own name, in as many lines as it has words."""
+    heading = measure.name.replace(" ", "\n").replace("/", "\n/")
+    return Column(heading, cell or (lambda line: measure.text(line.value(measure))), spare)
 
 
 def _added_regret(line: Summary) -> str:
     """Nothing where no round can be qualified: such a ranker reverses nothing for fairness because it knows none."""
-    return MISSING if _value(line, "qualified_share") is None else _mean(line, "mean_added_regret", ".2f")
-
-
-def _online(line: Summary) -> str:
-    online: Any = line.measures["online_ndcg"]
-    spread = "" if online.half_width is None else f" ± {online.half_width:.1f}"
-    return f"{online.mean:,.1f}{spread}"
+    known = line.value(QUALIFIED_SHARE) is not None
+    return MEAN_ADDED_REGRET.text(line.value(MEAN_ADDED_REGRET) if known else None)
 
 
 def _percent(line: Summary, base: Summary) -> str:
-    own, other = _value(line, "online_ndcg"), _value(base, "online_ndcg")
+    own, other = line.value(ONLINE_NDCG), base.value(ONLINE_NDCG)
     return f"{100 * own / other:.1f}" if own is not None and other and line.rounds == base.rounds else MISSING
-
-
-def _gap(value: float | None) -> str:
-    """Three or four digits: gaps run from hundredths to tens of thousands."""
-    if value is None:
-        return MISSING
-    return f"{value:,.2f}" if value < 100 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"

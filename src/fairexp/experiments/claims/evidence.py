@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from fairexp.charts.style import display_name
 from fairexp.experiments.claims.judgement import Part
 from fairexp.experiments.claims.results import Played, Results
-from fairexp.experiments.claims.statistics import Effect, Pair, effect_over, paired_difference, paired_log_ratio
+from fairexp.measures import FINAL_UF, MEAN_ADDED_REGRET, MEAN_HELDOUT_NDCG, TOTAL_ADDED_REGRET, Measure
+from fairexp.statistics.intervals import Effect
+from fairexp.statistics.paired import Pair, effect_over, paired_difference, paired_log_ratio
 
 HOST, FAIR, CONTROLLER, RANDOM = "pairrank", "fairexp-pairrank", "fairco", "dbgd"
 UNCONSTRAINED = (HOST, "pdgd", RANDOM)
@@ -46,15 +48,14 @@ def _largest_share(results: Results, label: str) -> float:
     return max(shares)
 
 
-def more(first: str, seconds: Sequence[str], measure: str, *, ratio: bool = False) -> Parts:
+def more(first: str, seconds: Sequence[str], measure: Measure) -> Parts:
     """`first` above each of `seconds`."""
     return lambda results, setting: [
-        _compared(results, setting, first, other, measure, ratio=ratio, name=f"against {display_name(other)}")
-        for other in seconds
+        _compared(results, setting, first, other, measure, name=f"against {display_name(other)}") for other in seconds
     ]
 
 
-def others(first: str, measure: str, *, ratio: bool = False, lowest: bool = False) -> Parts:
+def others(first: str, measure: Measure, *, lowest: bool = False) -> Parts:
     """`first` above every other ranker of the experiment, or below with `lowest`."""
 
     def parts(results: Results, setting: str) -> list[Part | None]:
@@ -62,24 +63,29 @@ def others(first: str, measure: str, *, ratio: bool = False, lowest: bool = Fals
         for other in results.rankers:
             high, low = (other, first) if lowest else (first, other)
             if other != first:
-                found.append(
-                    _compared(results, setting, high, low, measure, ratio=ratio, name=f"against {display_name(other)}")
-                )
+                found.append(_compared(results, setting, high, low, measure, name=f"against {display_name(other)}"))
         return found
 
     return parts
 
 
-def _compared(
-    results: Results, setting: str, first: str, second: str, measure: str, *, ratio: bool, name: str
-) -> Part | None:
-    compare = paired_log_ratio if ratio else paired_difference
-    found = _by_pair(compare, results, setting, (first, second), measure)
-    return None if found is None else Part(name, found, "ratio" if ratio else "difference")
+def _compared(results: Results, setting: str, first: str, second: str, measure: Measure, *, name: str) -> Part | None:
+    found = _by_pair(results, setting, (first, second), measure)
+    return None if found is None else Part(name, found, scale_of(measure))
+
+
+def scale_of(measure: Measure) -> str:
+    """How two values of the measure are compared: by "ratio" or "difference"."""
+    return "ratio" if measure.by_ratio else "difference"
+
+
+def compared(measure: Measure, first: Mapping[Pair, float], second: Mapping[Pair, float]) -> Effect | None:
+    """How much more of the measure `first` has, pair by pair, on its scale; ratios as logarithms."""
+    return (paired_log_ratio if measure.by_ratio else paired_difference)(first, second)
 
 
 def not_fair(results: Results, setting: str) -> list[Part | None]:
-    gaps = results.values(setting, RANDOM, "final_unfairness")
+    gaps = results.values(setting, RANDOM, FINAL_UF)
     if not gaps:
         return []
     logs = {pair: math.log(max(gap, 1e-9) / results.tolerance) for pair, gap in gaps.items()}
@@ -93,8 +99,8 @@ def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
     """
     parts: list[Part | None] = []
     for one, two in combinations(UNCONSTRAINED, 2):
-        learned = _by_pair(paired_difference, results, setting, (one, two), "mean_heldout_ndcg")
-        unfair = _by_pair(paired_log_ratio, results, setting, (one, two), "final_unfairness")
+        learned = _by_pair(results, setting, (one, two), MEAN_HELDOUT_NDCG)
+        unfair = _by_pair(results, setting, (one, two), FINAL_UF)
         if learned is None or unfair is None:
             continue
         faster, slower, gap = (one, two, unfair) if learned.mean > 0 else (two, one, unfair.reversed())
@@ -109,14 +115,12 @@ def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
     return parts
 
 
-def _by_pair(
-    compare: Callable[..., Effect | None], results: Results, setting: str, rankers: tuple[str, str], measure: str
-) -> Effect | None:
+def _by_pair(results: Results, setting: str, rankers: tuple[str, str], measure: Measure) -> Effect | None:
     one, two = (results.values(setting, ranker, measure) for ranker in rankers)
-    return compare(one, two)
+    return compared(measure, one, two)
 
 
-def tolerances(measure: str, *, ratio: bool = False, paper: bool = False) -> Parts:
+def tolerances(measure: Measure, *, paper: bool = False) -> Parts:
     """More of `measure` at the larger tolerance: the paper's two, or the ends of the sweep."""
 
     def parts(results: Results, setting: str) -> list[Part | None]:
@@ -124,11 +128,8 @@ def tolerances(measure: str, *, ratio: bool = False, paper: bool = False) -> Par
         small, large = PAPER_TOLERANCES if paper else (min(values, default=0.0), max(values, default=0.0))
         if small == large or not {small, large} <= set(values):
             return []
-        compare = paired_log_ratio if ratio else paired_difference
-        found = compare(results.swept(setting, large, measure), results.swept(setting, small, measure))
-        return [
-            None if found is None else Part(f"{large:g} against {small:g}", found, "ratio" if ratio else "difference")
-        ]
+        found = compared(measure, results.swept(setting, large, measure), results.swept(setting, small, measure))
+        return [None if found is None else Part(f"{large:g} against {small:g}", found, scale_of(measure))]
 
     return parts
 
@@ -148,8 +149,8 @@ def learning_gap(results: Results, place: str) -> list[Part | None]:
     uneven, even, user = place.split("|")
 
     def cost(label: str) -> dict[Pair, float]:
-        own = results.values(f"{label}/{user}", FAIR, "mean_heldout_ndcg")
-        host = results.values(f"{label}/{user}", HOST, "mean_heldout_ndcg")
+        own = results.values(f"{label}/{user}", FAIR, MEAN_HELDOUT_NDCG)
+        host = results.values(f"{label}/{user}", HOST, MEAN_HELDOUT_NDCG)
         return {pair: host[pair] - own[pair] for pair in own if pair in host}
 
     found = paired_difference(cost(uneven), cost(even))
@@ -158,7 +159,7 @@ def learning_gap(results: Results, place: str) -> list[Part | None]:
 
 def grouping_matters(results: Results, place: str) -> list[Part | None]:
     uneven, even, user = place.split("|")
-    values = [results.values(f"{label}/{user}", FAIR, "mean_added_regret") for label in (uneven, even)]
+    values = [results.values(f"{label}/{user}", FAIR, MEAN_ADDED_REGRET) for label in (uneven, even)]
     found = paired_difference(values[0], values[1])
     return [None if found is None else Part("less against more balanced", found, two_sided=True)]
 
@@ -178,7 +179,7 @@ def _fair_runs(results: Results, setting: str) -> list[Played]:
 
 def added_regret(played: Played, start: float, end: float) -> float:
     """Certain orders reversed for fairness per round, between two shares of the rounds."""
-    rounds, totals = played.points["round"], played.points["added_regret"]
+    rounds, totals = played.points["round"], played.points[TOTAL_ADDED_REGRET.name]
     last = rounds[-1]
     known = list(zip([0, *rounds], [0, *totals], strict=True))
     first_at, first = max(one for one in known if one[0] <= start * last)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairexp.experiments.claims.results import Results
-from fairexp.experiments.claims.statistics import Effect, holm
+from fairexp.statistics.intervals import Effect
+from fairexp.statistics.paired import holm
 
 ALPHA = 0.05
 SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"

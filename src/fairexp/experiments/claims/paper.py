@@ -21,6 +21,7 @@ from fairexp.experiments.claims.evidence import (
 )
 from fairexp.experiments.claims.judgement import Claim, Finding, judge
 from fairexp.experiments.claims.results import Results
+from fairexp.measures import FINAL_UF, MEAN_ADDED_REGRET, MEAN_HELDOUT_NDCG, MEAN_UF, ONLINE_NDCG
 
 
 def judge_all(results: Results) -> list[Finding]:
@@ -44,63 +45,63 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "pairrank-best-online",
         "PairRank has the best online NDCG of all rankers",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "PairRank less each other ranker, pair by pair; all differences must be above 0",
-        others(HOST, "online_ndcg"),
+        others(HOST, ONLINE_NDCG),
     ),
     Claim(
         "fairness-costs-online",
         "FairExp-PairRank's online NDCG is below PairRank's",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "PairRank less FairExp-PairRank must be above 0",
-        more(HOST, [FAIR], "online_ndcg"),
+        more(HOST, [FAIR], ONLINE_NDCG),
     ),
     Claim(
         "fairexp-above-fairco",
         "FairExp-PairRank's online NDCG is above FairCo's",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "FairExp-PairRank less FairCo must be above 0",
-        more(FAIR, [CONTROLLER], "online_ndcg"),
+        more(FAIR, [CONTROLLER], ONLINE_NDCG),
     ),
     Claim(
         "fairexp-above-unconstrained",
         "FairExp-PairRank's online NDCG is above that of PDGD and DBGD, which no fairness constrains",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "FairExp-PairRank less PDGD and less DBGD must both be above 0",
-        more(FAIR, ["pdgd", RANDOM], "online_ndcg"),
+        more(FAIR, ["pdgd", RANDOM], ONLINE_NDCG),
     ),
     Claim(
         "fairco-worst-online",
         "FairCo has the lowest online NDCG of all rankers",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "each other ranker less FairCo; all differences must be above 0",
-        others(CONTROLLER, "online_ndcg", lowest=True),
+        others(CONTROLLER, ONLINE_NDCG, lowest=True),
     ),
     Claim(
         "fairexp-lowest-unfairness",
         "FairExp-PairRank has the lowest unfairness of all rankers (times lower than the next)",
-        "mean unfairness",
+        MEAN_UF.name,
         "each other ranker over FairExp-PairRank; all ratios must be above 1",
-        others(FAIR, "mean_unfairness", ratio=True, lowest=True),
+        others(FAIR, MEAN_UF, lowest=True),
     ),
     Claim(
         "fairco-less-fair",
         "FairCo's unfairness is above FairExp-PairRank's",
-        "mean unfairness",
+        MEAN_UF.name,
         "FairCo over FairExp-PairRank must be above 1",
-        more(CONTROLLER, [FAIR], "mean_unfairness", ratio=True),
+        more(CONTROLLER, [FAIR], MEAN_UF),
     ),
     Claim(
         "fairness-slows-learning",
         "FairExp-PairRank learns more slowly than PairRank",
-        "held-out NDCG, mean over rounds",
+        MEAN_HELDOUT_NDCG.name,
         "PairRank less FairExp-PairRank must be above 0",
-        more(HOST, [FAIR], "mean_heldout_ndcg"),
+        more(HOST, [FAIR], MEAN_HELDOUT_NDCG),
     ),
     Claim(
         "unbalanced-groups-slow-more",
         "Fairness slows learning more where groups are less balanced in size",
-        "held-out NDCG, mean over rounds",
+        MEAN_HELDOUT_NDCG.name,
         "PairRank less FairExp-PairRank, with the grouping whose larger group is larger, less the same "
         "with the other, must be above 0",
         learning_gap,
@@ -109,14 +110,14 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "random-exploration-is-not-fair",
         "DBGD's random exploration is not fair: its unfairness ends above the tolerance",
-        "final unfairness over the tolerance",
+        f"{FINAL_UF} over the tolerance",
         "DBGD's unfairness after the last round over FairExp's tolerance must be above 1",
         not_fair,
     ),
     Claim(
         "faster-learners-less-fair",
         "Among PairRank, PDGD and DBGD, the faster a ranker learns the more unfair it is",
-        "final unfairness",
+        FINAL_UF.name,
         "for every two of the three: that one learns faster, and that it is the less fair one, must both"
         " be significant",
         faster_is_less_fair,
@@ -124,49 +125,49 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "smaller-tolerance-fairer",
         "The smallest tolerance gives less unfairness than the largest",
-        "mean unfairness",
+        MEAN_UF.name,
         "largest tolerance of the sweep over the smallest must be above 1",
-        tolerances("mean_unfairness", ratio=True),
+        tolerances(MEAN_UF),
     ),
     Claim(
         "smaller-tolerance-costs-online",
         "The smallest tolerance gives lower online NDCG than the largest",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "largest tolerance of the sweep less the smallest must be above 0",
-        tolerances("online_ndcg"),
+        tolerances(ONLINE_NDCG),
     ),
     Claim(
         "smaller-tolerance-slows-learning",
         "The smallest tolerance gives lower held-out NDCG than the largest",
-        "held-out NDCG, mean over rounds",
+        MEAN_HELDOUT_NDCG.name,
         "largest tolerance of the sweep less the smallest must be above 0",
-        tolerances("mean_heldout_ndcg"),
+        tolerances(MEAN_HELDOUT_NDCG),
     ),
     Claim(
         "paper-tolerances-fairer",
         "A tolerance of 0.05 gives less unfairness than one of 0.1",
-        "mean unfairness",
+        MEAN_UF.name,
         "0.1 over 0.05 must be above 1",
-        tolerances("mean_unfairness", ratio=True, paper=True),
+        tolerances(MEAN_UF, paper=True),
     ),
     Claim(
         "paper-tolerances-online",
         "A tolerance of 0.05 gives lower online NDCG than one of 0.1",
-        "online NDCG",
+        ONLINE_NDCG.name,
         "0.1 less 0.05 must be above 0",
-        tolerances("online_ndcg", paper=True),
+        tolerances(ONLINE_NDCG, paper=True),
     ),
     Claim(
         "paper-tolerances-learning",
         "A tolerance of 0.05 gives lower held-out NDCG than one of 0.1",
-        "held-out NDCG, mean over rounds",
+        MEAN_HELDOUT_NDCG.name,
         "0.1 less 0.05 must be above 0",
-        tolerances("mean_heldout_ndcg", paper=True),
+        tolerances(MEAN_HELDOUT_NDCG, paper=True),
     ),
     Claim(
         "violations-constant",
         f"Violations of certain orders stay constant (within {SAME:g} times)",
-        "added regret per round",
+        MEAN_ADDED_REGRET.name,
         "FairExp-PairRank's in the last third of the rounds over those in the middle third: an "
         "equivalence test for a ratio between 1/1.25 and 1.25, contradicted where the ratio is "
         "significantly outside",
@@ -175,7 +176,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "violations-depend-on-grouping",
         "Violations of certain orders depend on the grouping of the same data",
-        "added regret per round",
+        MEAN_ADDED_REGRET.name,
         "FairExp-PairRank's with one grouping less those with the other must differ from 0; can be "
         "supported or undecided only",
         grouping_matters,

@@ -9,25 +9,40 @@ from itertools import pairwise
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.experiments.claims.statistics import Pair
 from fairexp.experiments.plan.run_list import FINAL
 from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import Json
+from fairexp.measures import (
+    FINAL_UF,
+    HELDOUT_NDCG,
+    MAX_UF,
+    MEAN_ADDED_REGRET,
+    MEAN_HELDOUT_NDCG,
+    MEAN_MISORDERED,
+    MEAN_UF,
+    ONLINE_NDCG,
+    QUALIFIED_SHARE,
+    ROUND_TIME,
+    SPEED,
+    Measure,
+)
 from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.statistics.paired import Pair
 
 MEASURES = (
-    "online_ndcg",
-    "offline_ndcg",
-    "mean_heldout_ndcg",
-    "mean_unfairness",
-    "final_unfairness",
-    "max_unfairness",
-    "qualified_share",
-    "mean_added_regret",
-    "mean_misordered_pairs",
-    "milliseconds_per_round",
+    ONLINE_NDCG,
+    HELDOUT_NDCG,
+    MEAN_HELDOUT_NDCG,
+    MEAN_UF,
+    FINAL_UF,
+    MAX_UF,
+    QUALIFIED_SHARE,
+    MEAN_ADDED_REGRET,
+    MEAN_MISORDERED,
+    ROUND_TIME,
 )
+"""What every run is judged by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +67,9 @@ class Played:
     def pair(self) -> Pair:
         return self.seed, self.fold
 
-    def value(self, measure: str) -> float | None:
+    def value(self, measure: Measure) -> float | None:
         """A measure of `MEASURES`; None where it does not apply to this ranker."""
-        found = self.result.get(measure)
+        found = self.result.get(measure.name)
         return None if found is None else float(found)
 
 
@@ -97,13 +112,13 @@ class Results:
         data, _, user = setting.rpartition("/")
         return f"{self.overview['titles'][data]}, {user} users"
 
-    def values(self, setting: str, ranker: str, measure: str) -> dict[Pair, float]:
+    def values(self, setting: str, ranker: str, measure: Measure) -> dict[Pair, float]:
         """A measure by (seed, fold); pairs in which it does not apply are left out."""
         return self._table.get((setting, ranker, measure), {})
 
     @cached_property
-    def _table(self) -> dict[tuple[str, str, str], dict[Pair, float]]:
-        table: dict[tuple[str, str, str], dict[Pair, float]] = {}
+    def _table(self) -> dict[tuple[str, str, Measure], dict[Pair, float]]:
+        table: dict[tuple[str, str, Measure], dict[Pair, float]] = {}
         for played in self.main:
             for measure in MEASURES:
                 value = played.value(measure)
@@ -111,7 +126,7 @@ class Results:
                     table.setdefault((played.setting, played.ranker, measure), {})[played.pair] = value
         return table
 
-    def swept(self, setting: str, value: float, measure: str) -> dict[Pair, float]:
+    def swept(self, setting: str, value: float, measure: Measure) -> dict[Pair, float]:
         """A measure of the sweep at one value, by (seed, fold)."""
         found = {}
         for at, played in self.sweep:
@@ -171,8 +186,8 @@ def _is_swept(experiment: Experiment, row: Mapping[str, Any]) -> bool:
 
 def _played(row: Mapping[str, Any], record: Json) -> Played:
     result = dict(record["result"])
-    result["milliseconds_per_round"] = 1000.0 / record["timing"]["rounds_per_second"]
-    result["mean_heldout_ndcg"] = mean_over_rounds(record["points"]["round"], record["points"]["heldout"])
+    result[ROUND_TIME.name] = 1000.0 / record["timing"][SPEED.name]
+    result[MEAN_HELDOUT_NDCG.name] = mean_over_rounds(record["points"]["round"], record["points"][HELDOUT_NDCG.name])
     names = ("data", "user", "fold", "seed", "ranker", "parameters", "key")
     return Played(**{name: row[name] for name in names}, result=result, points=record["points"])
 

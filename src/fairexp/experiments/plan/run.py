@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from fairexp.simulation.environment import parameters_of
-from fairexp.simulation.settings import Settings
+from fairexp.simulation.settings import RunSettings
 from fairexp.users.dependent import PRESET_NAMES
 
 DEFAULTS = "defaults"
@@ -36,7 +36,7 @@ class Run:
     ranker: str
     parameters: Mapping[str, Any]
     seed: int
-    settings: Settings
+    settings: RunSettings
     fingerprint: str
     tuning: bool = False
 

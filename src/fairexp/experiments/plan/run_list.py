@@ -8,7 +8,7 @@ from typing import Any
 from fairexp.experiments.plan.prepared import Prepared
 from fairexp.experiments.plan.run import Run, paired_seed, user_name
 from fairexp.experiments.plan.spec import Experiment, Parameters
-from fairexp.simulation.settings import Settings
+from fairexp.simulation.settings import RunSettings
 
 Folds = Mapping[tuple[str, int], Prepared]
 Place = tuple[str, str, int, str]
@@ -81,7 +81,7 @@ def make_run(
     rounds = experiment.data[data].rounds or experiment.rounds
     if tuning:
         rounds = min(experiment.tuning.rounds or rounds, rounds)
-    settings = Settings(
+    settings = RunSettings(
         ranker=experiment.rankers[ranker].ranker,
         parameters=dict(parameters),
         data=prepared.settings,

@@ -10,27 +10,28 @@ from fairexp.charts import charts, frontier_chart, violations_chart
 from fairexp.charts.rows import Row, Summing
 from fairexp.experiments.claims.evidence import added_regret
 from fairexp.experiments.claims.results import Results
-from fairexp.experiments.claims.statistics import Pair, effect_over
 from fairexp.experiments.report.tables import is_synthetic_label
+from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ADDED_REGRET, MEAN_ONLINE_NDCG, MEAN_UF, ONLINE_NDCG, Measure
+from fairexp.statistics.paired import Pair, effect_over
 
 BINS = 15
 """Parts of a run that violations are averaged over, so that a trend shows."""
 
 
-def with_intervals(rows: Sequence[Row], measure: str) -> list[Row]:
+def with_intervals(rows: Sequence[Row], measure: Measure) -> list[Row]:
     """For each ranker and round: the mean of `measure` over (seed, fold) pairs, and its 95% interval, low to high."""
     values: dict[tuple[str, int], dict[Pair, float]] = {}
     for row in rows:
-        if row[measure] is not None:
-            values.setdefault((row["ranker"], row["round"]), {})[row["seed"]] = row[measure]
+        if row[measure.name] is not None:
+            values.setdefault((row["ranker"], row["round"]), {})[row["seed"]] = row[measure.name]
     points = []
     for (ranker, at), found in values.items():
         one = effect_over(found)
         low, high = (one.mean if bound is None else bound for bound in (one.low, one.high))
-        if measure == "unfairness" and one.mean > 0:  # on a logarithmic axis: symmetric there, and never below 0
+        if measure.by_ratio and one.mean > 0:  # on a logarithmic axis: symmetric there, and never below 0
             factor = math.exp(min((high - one.mean) / one.mean, 5.0))
             low, high = one.mean / factor, one.mean * factor
-        if measure == "violations":  # cannot be negative, whatever a symmetric interval says
+        if measure == MEAN_ADDED_REGRET:  # cannot be negative, whatever a symmetric interval says
             low = max(low, 0.0)
         points.append({"ranker": ranker, "round": at, "value": one.mean, "low": low, "high": high, "seeds": one.n})
     return points
@@ -41,13 +42,12 @@ INTERVALS = Summing(with_intervals, ("95% interval from", "to"))
 
 def setting_charts(results: Results, setting: str) -> dict[str, Any]:
     """The paper's three panels: online NDCG, held-out NDCG and unfairness over rounds."""
+    drawn = (MEAN_ONLINE_NDCG, HELDOUT_NDCG, MAX_UF)
     rows = [
-        {"ranker": run.ranker, "seed": run.pair, "round": at, "online": online, "heldout": heldout, "unfairness": peak}
+        {"ranker": run.ranker, "seed": run.pair, "round": at} | {one.name: run.points[one.name][i] for one in drawn}
         for run in results.main
         if run.setting == setting
-        for at, online, heldout, peak in zip(
-            *(run.points[name] for name in ("round", "online", "heldout", "peak")), strict=True
-        )
+        for i, at in enumerate(run.points["round"])
     ]
     return charts(rows, tolerance=results.tolerance, over=INTERVALS)
 
@@ -58,13 +58,13 @@ def frontier_charts(results: Results) -> dict[str, Any]:
     for setting in results.settings:
         swept = []
         for value in results.sweep_values:
-            measured = (results.swept(setting, value, name) for name in ("online_ndcg", "mean_unfairness"))
+            measured = (results.swept(setting, value, measure) for measure in (ONLINE_NDCG, MEAN_UF))
             row = _frontier_row(*measured)
             if row is not None:
                 swept.append({**row, "tolerance": value})
         others = []
         for ranker in results.rankers:
-            measures = (results.values(setting, ranker, name) for name in ("online_ndcg", "mean_unfairness"))
+            measures = (results.values(setting, ranker, measure) for measure in (ONLINE_NDCG, MEAN_UF))
             row = _frontier_row(*measures)
             if row is not None and ranker != results.fair:
                 others.append({**row, "ranker": ranker})
@@ -79,7 +79,7 @@ def _frontier_row(online: Mapping[Pair, float], unfairness: Mapping[Pair, float]
         return None
     found = effect_over(online)
     gap = sum(unfairness.values()) / len(unfairness)
-    return {"online": found.mean, "low": found.low, "high": found.high, "unfairness": max(gap, 1e-6)}
+    return {ONLINE_NDCG.name: found.mean, "low": found.low, "high": found.high, MEAN_UF.name: max(gap, 1e-6)}
 
 
 def violation_charts(results: Results) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def violation_charts(results: Results) -> dict[str, Any]:
                     "ranker": run.data,
                     "seed": run.pair,
                     "round": round(run.points["round"][-1] * (part + 0.5) / BINS),
-                    "violations": added_regret(run, part / BINS, (part + 1) / BINS),
+                    MEAN_ADDED_REGRET.name: added_regret(run, part / BINS, (part + 1) / BINS),
                 }
                 for run in results.main
                 if run.user == user and run.ranker == results.fair and run.data in labels

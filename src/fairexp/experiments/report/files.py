@@ -10,21 +10,21 @@ from pathlib import Path
 from fairexp.charts.style import display_name
 from fairexp.experiments.claims.judgement import CONTRADICTED, SUPPORTED, Finding, effect_text
 from fairexp.experiments.claims.results import Results
-from fairexp.experiments.claims.statistics import Effect, effect_over
 from fairexp.experiments.report.tables import Comparison, Table, place_text
-
-SHOWN = (
-    ("online_ndcg", "Online NDCG", 1),
-    ("offline_ndcg", "Held-out NDCG", 4),
-    ("mean_unfairness", "Mean unfairness", 3),
-    ("max_unfairness", "Largest unfairness", 3),
-    ("qualified_share", "Qualified", 3),
-    ("mean_added_regret", "Added regret", 2),
-    ("milliseconds_per_round", "ms a round", 2),
+from fairexp.measures import (
+    HELDOUT_NDCG,
+    MAX_UF,
+    MEAN_ADDED_REGRET,
+    MEAN_UF,
+    MISSING,
+    ONLINE_NDCG,
+    QUALIFIED_SHARE,
+    ROUND_TIME,
 )
-"""The measures of a setting's table: name, heading, digits."""
+from fairexp.statistics.paired import effect_over
 
-
+SHOWN = (ONLINE_NDCG, HELDOUT_NDCG, MEAN_UF, MAX_UF, QUALIFIED_SHARE, MEAN_ADDED_REGRET, ROUND_TIME)
+"""The measures of a setting's table."""
 CLAIM_WIDTHS = (0.24, 0.24, None, 0.24)
 """Of the columns of the claims: with the verdict between, they fill a line of LaTeX's own article."""
 
@@ -57,28 +57,15 @@ def setting_rows(results: Results, setting: str, comparisons: Sequence[Compariso
     rows = []
     for ranker in results.rankers:
         cells = [display_name(ranker)]
-        for measure, _, digits in SHOWN:
+        for measure in SHOWN:
             values = results.values(setting, ranker, measure)
-            if measure == "mean_added_regret" and not results.values(setting, ranker, "qualified_share"):
+            if measure == MEAN_ADDED_REGRET and not results.values(setting, ranker, QUALIFIED_SHARE):
                 values = {}  # it reverses nothing for fairness because it knows none
-            text = number_text(effect_over(values), digits) if values else "-"
+            found = effect_over(values) if values else None
+            text = MISSING if found is None else measure.text(found.mean, found.half_width or None)
             cells.append(text + marks.get((ranker, measure), ""))
         rows.append(cells)
     return rows
-
-
-def number_text(found: Effect, digits: int) -> str:
-    """The mean and the half width of its interval, with fewer digits where the mean is large.
-
-    >>> number_text(Effect(0.51234, 0.50, 0.52468, 0.0, 5), 3)
-    '0.512 ± 0.012'
-    >>> number_text(Effect(727.738, 409.353, 1046.123, 0.0, 5), 3)
-    '728 ± 318'
-    """
-    if abs(found.mean) >= 100.0:
-        digits = max(digits - 3, 0)
-    mean = f"{found.mean:,.{digits}f}"
-    return mean if found.high in (None, found.mean) else f"{mean} ± {found.high - found.mean:,.{digits}f}"
 
 
 def significance(p: float | None) -> str:
@@ -96,7 +83,7 @@ def write_latex(
     """A tabular for each setting, and one with the claims, ready to be input."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    headings = ["Ranker", *(heading for _, heading, _ in SHOWN)]
+    headings = ["Ranker", *(measure.heading for measure in SHOWN)]
     for setting in results.settings:
         path = folder / f"{setting.replace('/', '-')}.tex"
         path.write_text(

@@ -105,7 +105,7 @@ def _reading(comparisons: Sequence[Comparison]) -> str:
 
 def _setting(results: Results, setting: str, comparisons: Sequence[Comparison], charts: Mapping[str, Any]) -> str:
     figures = [name for name in charts if name.startswith(f"{anchor(setting)}-panel-")]
-    headings = ["ranker", *(heading[0].lower() + heading[1:] for _, heading, _ in SHOWN)]
+    headings = ["ranker", *(measure.heading[0].lower() + measure.heading[1:] for measure in SHOWN)]
     pairs = {run.pair for run in results.main if run.setting == setting}
     n_folds, n_seeds = (len({pair[i] for pair in pairs}) for i in (1, 0))
     over = f"{n_folds} folds, each the mean of its seeds" if n_folds > 1 else f"{n_seeds} seeds of the one fold"

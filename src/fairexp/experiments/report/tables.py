@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairexp.experiments.claims.evidence import added_regret
+from fairexp.experiments.claims.evidence import added_regret, compared, scale_of
 from fairexp.experiments.claims.judgement import Finding, effect_text
 from fairexp.experiments.claims.results import MEASURES, Results
-from fairexp.experiments.claims.statistics import Effect, effect_over, holm, paired_difference, paired_log_ratio
 from fairexp.experiments.plan.run import parameters_text
+from fairexp.measures import (
+    HELDOUT_NDCG,
+    MAX_UF,
+    MEAN_ADDED_REGRET,
+    MEAN_HELDOUT_NDCG,
+    MEAN_UF,
+    ONLINE_NDCG,
+    QUALIFIED_SHARE,
+    Measure,
+)
+from fairexp.statistics.intervals import Effect
+from fairexp.statistics.paired import Pair, effect_over, holm
 
-COMPARED = ("online_ndcg", "offline_ndcg", "mean_heldout_ndcg", "mean_unfairness")
-RATIOS = ("mean_unfairness",)
+COMPARED = (ONLINE_NDCG, HELDOUT_NDCG, MEAN_HELDOUT_NDCG, MEAN_UF)
+SWEPT = (ONLINE_NDCG, HELDOUT_NDCG, MEAN_UF, MAX_UF, QUALIFIED_SHARE)
 Cell = str | int | float | None
 
 
@@ -29,7 +41,7 @@ class Comparison:
     """A ranker against the reference in one setting and measure: a difference, or a log ratio of unfairness."""
 
     setting: str
-    measure: str
+    measure: Measure
     reference: str
     other: str
     effect: Effect
@@ -62,10 +74,9 @@ def compare(results: Results) -> list[Comparison]:
     found = []
     for setting in results.settings:
         for measure in COMPARED:
-            method = paired_log_ratio if measure in RATIOS else paired_difference
             for other in results.rankers:
                 one, two = (results.values(setting, name, measure) for name in (base, other))
-                paired = method(two, one) if other != base else None
+                paired = compared(measure, two, one) if other != base else None
                 if paired is not None:
                     found.append((setting, measure, other, paired))
     corrected = holm([paired.p for *_, paired in found])
@@ -83,34 +94,31 @@ def runs_table(results: Results) -> Table:
         ]
         for run in [*results.main, *(run for _, run in results.sweep if run not in results.main)]
     ]
-    return Table("runs", ["data", "user", "ranker", "parameters", "fold", "seed", "run", *MEASURES], rows)
+    return Table(
+        "runs",
+        ["data", "user", "ranker", "parameters", "fold", "seed", "run", *(measure.name for measure in MEASURES)],
+        rows,
+    )
 
 
 def summary_table(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for setting in results.settings:
         for ranker in results.rankers:
-            cells: list[Cell] = []
-            n = 0
-            for measure in MEASURES:
-                values = results.values(setting, ranker, measure)
-                found = effect_over(values) if values else None
-                n = max(n, len(values))
-                cells += [None] * 3 if found is None else [found.mean, found.low, found.high]
+            values = [results.values(setting, ranker, measure) for measure in MEASURES]
+            n = max(map(len, values))
             if n:
-                rows.append([*_setting_cells(results, setting), ranker, n, *cells])
-    headings = [name for measure in MEASURES for name in (measure, f"{measure}_low", f"{measure}_high")]
-    return Table("summary", ["data", "user", "source", "ranker", "pairs", *headings], rows)
+                rows.append([*_setting_cells(results, setting), ranker, n, *_interval_cells(values)])
+    return Table("summary", ["data", "user", "source", "ranker", "pairs", *_interval_headings(MEASURES)], rows)
 
 
 def comparisons_table(results: Results, comparisons: list[Comparison]) -> Table:
     rows: list[list[Cell]] = []
     for one in comparisons:
-        ratio = one.measure in RATIOS
-        shown = one.effect.exp() if ratio else one.effect
-        kind = "ratio" if ratio else "difference"
+        shown = one.effect.exp() if one.measure.by_ratio else one.effect
         numbers = (shown.mean, shown.low, shown.high, shown.p, one.p, shown.n, shown.units)
-        rows.append([*_setting_cells(results, one.setting), one.measure, one.other, one.reference, kind, *numbers])
+        what = (one.measure.name, one.other, one.reference, scale_of(one.measure))
+        rows.append([*_setting_cells(results, one.setting), *what, *numbers])
     headings = ["data", "user", "source", "measure", "ranker", "compared_with", "kind"]
     return Table("comparisons", [*headings, "effect", "low", "high", "p", "p_holm", "pairs", "units"], rows)
 
@@ -139,16 +147,10 @@ def sweep_table(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for setting in results.settings:
         for value in results.sweep_values:
-            cells: list[Cell] = []
-            for measure in ("online_ndcg", "offline_ndcg", "mean_unfairness", "max_unfairness", "qualified_share"):
-                values = results.swept(setting, value, measure)
-                found = effect_over(values) if values else None
-                cells += [None] * 3 if found is None else [found.mean, found.low, found.high]
+            cells = _interval_cells([results.swept(setting, value, measure) for measure in SWEPT])
             if any(cell is not None for cell in cells):
                 rows.append([*_setting_cells(results, setting), value, *cells])
-    names = ("online_ndcg", "offline_ndcg", "mean_unfairness", "max_unfairness", "qualified_share")
-    headings = [name for measure in names for name in (measure, f"{measure}_low", f"{measure}_high")]
-    return Table("sweep", ["data", "user", "source", "tolerance", *headings], rows)
+    return Table("sweep", ["data", "user", "source", "tolerance", *_interval_headings(SWEPT)], rows)
 
 
 def violations_table(results: Results) -> Table:
@@ -159,7 +161,9 @@ def violations_table(results: Results) -> Table:
         for tenth in range(10) if runs else []:
             found = effect_over({run.pair: added_regret(run, tenth / 10, (tenth + 1) / 10) for run in runs})
             rows.append([*_setting_cells(results, setting), tenth + 1, found.mean, found.low, found.high, found.n])
-    return Table("violations", ["data", "user", "source", "tenth", "added_regret", "low", "high", "pairs"], rows)
+    return Table(
+        "violations", ["data", "user", "source", "tenth", MEAN_ADDED_REGRET.name, "low", "high", "pairs"], rows
+    )
 
 
 def choices_table(results: Results) -> Table:
@@ -204,3 +208,13 @@ def is_synthetic_label(results: Results, label: str) -> bool:
 def _setting_cells(results: Results, setting: str) -> list[Cell]:
     data, _, user = setting.rpartition("/")
     return [data, user, "synthetic" if is_synthetic_label(results, data) else "real"]
+
+
+def _interval_headings(measures: Sequence[Measure]) -> list[str]:
+    return [name for measure in measures for name in (measure.name, f"{measure} low", f"{measure} high")]
+
+
+def _interval_cells(values: Sequence[Mapping[Pair, float]]) -> list[Cell]:
+    """The mean of each measure and the ends of its interval; nothing where it does not apply."""
+    found = [effect_over(one) if one else None for one in values]
+    return [cell for one in found for cell in ((None,) * 3 if one is None else (one.mean, one.low, one.high))]

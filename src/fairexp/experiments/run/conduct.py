@@ -28,10 +28,11 @@ from fairexp.experiments.plan.sources import display_title
 from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.plan import Kind, kind_of
-from fairexp.experiments.run.probes import try_out
+from fairexp.experiments.run.probes import try_kinds
 from fairexp.experiments.run.records import Records, run_rows
 from fairexp.experiments.run.task import Outcome, Task
 from fairexp.experiments.store import Json
+from fairexp.measures import HELDOUT_NDCG, VALIDATION_NDCG
 
 
 @dataclass
@@ -77,7 +78,7 @@ def conduct(
     # Rankers without a choice have final runs only, whose parameters are known before any is chosen.
     if _missing([*tuning, *final_runs(experiment, folds, choose(experiment, [], {}))], records, retry):
         tell("trying out every kind of run for one round")
-        overview["notes"] = try_out(experiment, folds, executor, paths=paths)
+        overview["notes"] = try_kinds(experiment, folds, executor, paths=paths)
         for note in overview["notes"]:
             tell(f"note: {note}")
     overview["runs"] = run_rows(tuning, stage=TUNING)
@@ -128,13 +129,14 @@ class _Stage:
             return
         self.taken.setdefault(kind_of(run), []).append(outcome.record["timing"]["seconds"])
         result = outcome.record["result"]
-        score = result["offline_ndcg"] if result["validation_ndcg"] is None else result["validation_ndcg"]
+        found = [(measure, result[measure.name]) for measure in (VALIDATION_NDCG, HELDOUT_NDCG)]
+        measure, score = next((one for one in found if one[1] is not None), found[-1])
         if score is not None:
             best = self.scores.get(run.setting)
             if best is None or score > best[0]:
                 self.scores[run.setting] = (score, run.ranker)
             value, ranker = self.scores[run.setting]
-            progress.best = f"{run.setting}: {ranker}, NDCG {value:.3f}"
+            progress.best = f"{run.setting}: {ranker}, {measure} {measure.text(value)}"
 
     def _expected(self, run: Run) -> float:
         """Seconds, as far as known; PairRank's cost grows with the square of the features, so wide data goes first."""

@@ -12,7 +12,7 @@ from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.probes import Pace, Probe, probe, to_probe
 from fairexp.experiments.run.records import Records
-from fairexp.simulation.trace import checkpoints
+from fairexp.simulation.meter import checkpoints
 
 PROBING_SECONDS = 60.0
 """How long probing takes by the clock, about: a third for a glance at everything, the rest for what takes long."""

@@ -19,7 +19,9 @@ from fairexp.experiments.plan.run_list import Folds, Place, make_run, places, sw
 from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.task import Outcome, Task
-from fairexp.simulation.settings import Parts, run
+from fairexp.measures import HELDOUT_NDCG
+from fairexp.simulation.run import run
+from fairexp.simulation.settings import Parts
 
 PROBE_ROUNDS = 2000
 _WARM = 3
@@ -109,7 +111,7 @@ def first_places(experiment: Experiment) -> list[Place]:
     return [place for place in places(experiment) if place[2] == experiment.data[place[0]].fold_list[0]]
 
 
-def try_out(experiment: Experiment, folds: Folds, executor: Executor, *, paths: tuple[str, ...] = ()) -> list[str]:
+def try_kinds(experiment: Experiment, folds: Folds, executor: Executor, *, paths: tuple[str, ...] = ()) -> list[str]:
     """Play one round of every kind of run; the notes that came up.
 
     What cannot work is refused here, named by ranker, parameters and data, before hours are spent.
@@ -175,7 +177,7 @@ class _StopWatch:
 
     def __call__(self, row: dict[str, Any]) -> None:
         self._times.append(time.process_time())
-        self._checked.append(row["heldout_ndcg"] is not None)
+        self._checked.append(row[HELDOUT_NDCG.name] is not None)
         if time.perf_counter() > self._deadline and len(self._checked) > 4 * _WARM:
             raise KeyboardInterrupt
 

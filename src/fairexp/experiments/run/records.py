@@ -9,6 +9,7 @@ from typing import Any
 from fairexp.experiments.plan.run import Run
 from fairexp.experiments.run.task import Outcome
 from fairexp.experiments.store import Json, Store, read_json, write_json
+from fairexp.measures import VALIDATION_NDCG
 
 RUNS, FAILURES, OVERVIEW = "runs", "failures", "experiment.json"
 
@@ -43,7 +44,7 @@ class Records:
     def validation_ndcg(self, key: str) -> float | None:
         """What a run came to on the validation part."""
         record = self.read(key)
-        return None if record is None else record["result"]["validation_ndcg"]
+        return None if record is None else record["result"][VALIDATION_NDCG.name]
 
     def failure(self, key: str) -> Json | None:
         """The error that a run ended with."""

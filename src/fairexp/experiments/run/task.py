@@ -15,12 +15,26 @@ import fairexp
 from fairexp.errors import ToleranceWarning
 from fairexp.experiments.plan.paths import GROUP_FILE
 from fairexp.experiments.plan.run import user_name
+from fairexp.measures import (
+    ADDED_REGRET,
+    HELDOUT_NDCG,
+    MAX_UF,
+    MEAN_ONLINE_NDCG,
+    ONLINE_NDCG,
+    QUALIFIED,
+    SPEED,
+    TOTAL_ADDED_REGRET,
+    UF,
+)
 from fairexp.simulation.environment import DEFAULTS, FAIR
-from fairexp.simulation.settings import Parts, Settings, run
-from fairexp.simulation.trace import GAMMA, checkpoints
+from fairexp.simulation.meter import checkpoints, discounted_weight
+from fairexp.simulation.run import run
+from fairexp.simulation.settings import Parts, RunSettings
 
 FINE = 80
 """About how many points a run gives besides those at which held-out quality is measured."""
+POINTS = (MEAN_ONLINE_NDCG, HELDOUT_NDCG, UF, MAX_UF, TOTAL_ADDED_REGRET)
+"""What is kept of a run at some of its rounds."""
 ROUNDING = 1e-9
 """Unfairness is a sum of floats: that much beyond the tolerance is not beyond it."""
 
@@ -30,7 +44,7 @@ class Task:
     """What a worker is sent: the run's key, its settings, and folders to import rankers from."""
 
     key: str
-    settings: Settings
+    settings: RunSettings
     paths: tuple[str, ...] = ()
 
 
@@ -60,7 +74,7 @@ def perform(task: Task, *, data: Parts | None = None) -> Outcome:
     return Outcome(task.key, record=record)
 
 
-def play_run(settings: Settings, *, data: Parts | None = None) -> dict[str, Any]:
+def play_run(settings: RunSettings, *, data: Parts | None = None) -> dict[str, Any]:
     """The record of a run. `result` and `points` depend on the settings alone, `timing` on the machine too."""
     collector = Collector(settings)
     with warnings.catch_warnings():
@@ -69,17 +83,17 @@ def play_run(settings: Settings, *, data: Parts | None = None) -> dict[str, Any]
     if result.interrupted:
         raise KeyboardInterrupt
     summary = result.summary()
-    rate = summary.pop("rounds_per_second")
+    rate = summary.pop(SPEED.name)
     return {
         "settings": _kept(settings),
         "result": {**summary, **collector.counts()},
         "points": collector.points,
-        "timing": {"rounds_per_second": rate},
+        "timing": {SPEED.name: rate},
         "version": fairexp.__version__,
     }
 
 
-def _kept(settings: Settings) -> dict[str, Any]:
+def _kept(settings: RunSettings) -> dict[str, Any]:
     """The settings without where data and the files of users and groups lie, which is no part of the result."""
     kept = asdict(settings)
     del kept["data"]["folder"]
@@ -93,32 +107,32 @@ def _kept(settings: Settings) -> dict[str, Any]:
 class Collector:
     """Takes in every round and keeps some points of the curves, and counts of rounds that the tolerance is judged by.
 
-    Points are columns: `round`; `online`, the discounted mean NDCG so far; `heldout` (None between checkpoints);
-    `unfairness` then, and `peak`, its largest since the point before; `added_regret`, summed up so far.
+    Points are columns by name: the round, and `POINTS`; held-out NDCG is None between checkpoints, unfairness at its
+    largest is that since the point before.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         step = max(settings.rounds // FINE, 1)
         marks = checkpoints(settings.rounds, settings.n_points) | {*range(step, settings.rounds + 1, step)}
         self._marks = marks | {settings.rounds}
         self._tolerance = _tolerance(settings)
-        names = ("round", "online", "heldout", "unfairness", "peak", "added_regret")
-        self.points: dict[str, list[Any]] = {name: [] for name in names}
+        self.points: dict[str, list[Any]] = {name: [] for name in ("round", *(measure.name for measure in POINTS))}
         self._peak = 0.0
         self._added_regret = 0
         self._n = {"beyond_qualified": 0, "beyond_unqualified": 0, "within_unqualified": 0, "within_qualified": 0}
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        gap = row.get("unfairness")
-        self._added_regret += row["added_regret"]
+        gap = row.get(UF.name)
+        self._added_regret += row[ADDED_REGRET.name]
         if gap is not None:
             self._peak = max(self._peak, gap)
-            if row["qualified"] is not None and self._tolerance is not None:
+            qualified = row[QUALIFIED.name]
+            if qualified is not None and self._tolerance is not None:
                 where = "beyond" if gap > self._tolerance + ROUNDING else "within"
-                self._n[f"{where}_{'qualified' if row['qualified'] else 'unqualified'}"] += 1
+                self._n[f"{where}_{'qualified' if qualified else 'unqualified'}"] += 1
         if row["round"] in self._marks:
-            weights = (1 - GAMMA ** row["round"]) / (1 - GAMMA)
-            values = (row["round"], row["online_ndcg"] / weights, row["heldout_ndcg"], gap, self._peak)
+            online = row[ONLINE_NDCG.name] / discounted_weight(row["round"])
+            values = (row["round"], online, row[HELDOUT_NDCG.name], gap, self._peak)
             for name, value in zip(self.points, (*values, self._added_regret), strict=True):
                 self.points[name].append(value)
             self._peak = 0.0
@@ -128,6 +142,6 @@ class Collector:
         return {f"rounds_{name}": n for name, n in self._n.items()} if self._tolerance is not None else {}
 
 
-def _tolerance(settings: Settings) -> float | None:
+def _tolerance(settings: RunSettings) -> float | None:
     value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if settings.ranker.startswith(FAIR) else None)
     return float(value) if isinstance(value, int | float) else None

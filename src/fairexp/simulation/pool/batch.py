@@ -12,8 +12,9 @@ from typing import Any
 from fairexp.simulation.pool.shared_data import SharedData
 from fairexp.simulation.pool.worker import is_stopping, keep_freed_memory, report
 from fairexp.simulation.pool.workers import Workers
-from fairexp.simulation.run import Result
-from fairexp.simulation.settings import Parts, Settings, run
+from fairexp.simulation.result import Result
+from fairexp.simulation.run import run
+from fairexp.simulation.settings import Parts, RunSettings
 
 Progress = Callable[[int, dict[str, Any]], None]
 """Called with the number of a run and its latest row."""
@@ -22,7 +23,7 @@ REPORTS_PER_RUN = 100
 
 
 def run_many(
-    runs: Sequence[Settings],
+    runs: Sequence[RunSettings],
     *,
     folder: Path | None = None,
     jobs: int | None = None,
@@ -30,7 +31,7 @@ def run_many(
 ) -> list[Result | None]:
     """Results in the order of `runs`; None for those that an interrupt kept from starting.
 
-    Each run with `folder` is kept below it as `Settings.label` says (a single run in the folder itself). `jobs`
+    Each run with `folder` is kept below it as `RunSettings.label` says (a single run in the folder itself). `jobs`
     processes work at once (default: one per core); with one, runs happen in this process. Data is loaded once and
     shared by all of them.
     """
@@ -41,7 +42,7 @@ def run_many(
     return _side_by_side(runs, places, progress, Workers(n_jobs))
 
 
-def expected_cost(settings: Settings) -> float:
+def expected_cost(settings: RunSettings) -> float:
     """How long a run takes, in no unit: enough to begin with the longest, so that no process is left alone at the end.
 
     PairRank computes with matrices of all features, which other rankers do not.
@@ -54,12 +55,12 @@ class _Job:
     """What a worker is sent."""
 
     number: int
-    settings: Settings
+    settings: RunSettings
     place: Path | None
 
 
 def _side_by_side(
-    runs: Sequence[Settings], places: Sequence[Path | None], progress: Progress | None, workers: Workers
+    runs: Sequence[RunSettings], places: Sequence[Path | None], progress: Progress | None, workers: Workers
 ) -> list[Result | None]:
     jobs = [_Job(number, *job) for number, job in enumerate(zip(runs, places, strict=True))]
     jobs.sort(key=lambda job: -expected_cost(job.settings))
@@ -83,7 +84,7 @@ def _tell(progress: Progress | None, report: tuple[int, dict[str, Any]]) -> None
 
 
 def _one_by_one(
-    runs: Sequence[Settings], places: Sequence[Path | None], progress: Progress | None
+    runs: Sequence[RunSettings], places: Sequence[Path | None], progress: Progress | None
 ) -> list[Result | None]:
     keep_freed_memory()
     results: list[Result | None] = []
@@ -110,7 +111,7 @@ def _work(job: _Job, *, data: Parts | None) -> Result | None:
     return run(job.settings, data=data, folder=job.place, progress=tell_unless_stopping)
 
 
-def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+def _every(settings: RunSettings, report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
     """`report`, thinned out to about `REPORTS_PER_RUN` calls and the last round."""
     step = max(settings.rounds // REPORTS_PER_RUN, 1)
 
@@ -121,7 +122,7 @@ def _every(settings: Settings, report: Callable[[dict[str, Any]], None]) -> Call
     return thinned
 
 
-def _place(settings: Settings, folder: Path | None, *, alone: bool) -> Path | None:
+def _place(settings: RunSettings, folder: Path | None, *, alone: bool) -> Path | None:
     if folder is None:
         return None
     return folder if alone else folder / settings.label

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.data import Dataset
-from fairexp.simulation.settings import DataSettings, Parts, Settings, loaded_parts
+from fairexp.simulation.settings import DataSettings, Parts, RunSettings, loaded_parts
 
 _PREFIX = "fairexp-runs-"
 ARRAYS = ("features", "grades", "offsets", "groups", "raw", "raw_rows")
@@ -45,9 +45,9 @@ class SharedDataset(NamedTuple):
         return Dataset(**arrays, **self.rest)
 
 
-Kind = tuple[DataSettings, bool]
+DataKind = tuple[DataSettings, bool]
 """Which data, and whether validation queries are held back."""
-Shared = dict[Kind, tuple[SharedDataset | None, ...]]
+Shared = dict[DataKind, tuple[SharedDataset | None, ...]]
 """The parts of each kind of data: to serve from, to evaluate on, to choose parameters on."""
 
 
@@ -59,9 +59,9 @@ class SharedData:
         self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._shared: Shared = {}
 
-    def of(self, runs: Iterable[Settings]) -> Shared:
+    def of(self, runs: Iterable[RunSettings]) -> Shared:
         """All data so far and that of `runs`."""
-        new = [settings for settings in runs if kind_of(settings) not in self._shared]
+        new = [settings for settings in runs if data_kind(settings) not in self._shared]
         if new:
             self._shared.update(share(new, self._folder / str(len(self._shared))))
         return dict(self._shared)
@@ -73,20 +73,20 @@ class SharedData:
         self.close()
 
 
-def share(runs: Iterable[Settings], folder: Path) -> Shared:
+def share(runs: Iterable[RunSettings], folder: Path) -> Shared:
     """Load the data of all `runs`, each kind once, and put it into files of `folder` that processes can map.
 
     Arrays that are mapped from files already stay where they are.
     """
     shared: Shared = {}
-    for kind in dict.fromkeys(map(kind_of, runs)):
+    for kind in dict.fromkeys(map(data_kind, runs)):
         place = folder / str(len(shared))
         parts = enumerate(loaded_parts(*kind))
         shared[kind] = tuple(None if part is None else _save(part, place / str(i)) for i, part in parts)
     return shared
 
 
-def open_shared(shared: Shared) -> dict[Kind, Parts]:
+def open_shared(shared: Shared) -> dict[DataKind, Parts]:
     """Map what `share` saved: the parts of each kind of data, for `run(..., data=...)`."""
     opened: Any = {
         kind: tuple(None if part is None else part.open() for part in parts) for kind, parts in shared.items()
@@ -94,7 +94,7 @@ def open_shared(shared: Shared) -> dict[Kind, Parts]:
     return dict(opened)
 
 
-def kind_of(settings: Settings) -> Kind:
+def data_kind(settings: RunSettings) -> DataKind:
     """The kind of data that a run needs."""
     return settings.data, settings.validate
 

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable
-from typing import Any
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairexp.simulation.pool.shared_data import Kind, Shared, kind_of, open_shared
+from fairexp.simulation.pool.shared_data import DataKind, Shared, data_kind, open_shared
 from fairexp.simulation.settings import Parts
 
 LARGEST_KEPT = 2**25 - 2**16
 """Bytes: just below the largest block that glibc can be taught to keep."""
-_data: dict[Kind, Parts] = {}
-_tools: dict[str, Any] = {}
 
 
-def begin(shared: Shared, stopping: Any, reports: Any) -> None:
-    """Make this process a worker: called once, before its first task."""
+class Equipment(NamedTuple):
+    """What a worker has beside its tasks: mapped data, an event that says when to stop, and a queue for reports."""
+
+    data: dict[DataKind, Parts]
+    stopping: Any
+    reports: Any
+
+
+_equipment: list[Equipment] = []
+"""One in a worker, none elsewhere: a process pool lets an initializer hand tasks nothing but globals."""
+
+
+def become_worker(shared: Shared, stopping: Any, reports: Any, lifeline: Connection) -> None:
+    """Make this process a worker: called once, before its first task. It ends when `lifeline` is cut."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     keep_freed_memory()
-    _data.update(open_shared(shared))
-    _tools.update(stopping=stopping, reports=reports)
+    _equipment.append(Equipment(open_shared(shared), stopping, reports))
 
 
 def keep_freed_memory() -> None:
@@ -39,23 +48,22 @@ def keep_freed_memory() -> None:
     np.empty(LARGEST_KEPT, dtype=np.uint8)
 
 
-def carry_out(work: Callable[..., Any], task: Any) -> Any:
+def work_on(task: Any, work: Callable[..., Any]) -> Any:
     """What `work` makes of the task, on data that is at hand."""
-    return work(task, data=_data.get(kind_of(task.settings)))
+    return work(task, data=_equipment[0].data.get(data_kind(task.settings)))
 
 
 def report(item: Any) -> None:
     """Tell the process that handed out the task."""
-    _tools["reports"].put(item)
+    _equipment[0].reports.put(item)
 
 
 def is_stopping() -> bool:
     """Whether tasks are to come to an early end."""
-    return bool(_tools["stopping"].is_set())
+    return bool(_equipment[0].stopping.is_set())
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _end_with(lifeline: Connection) -> None:
+    """Nothing is ever sent: it becomes readable when the other end is closed, by will or by a kill."""
+    wait([lifeline])
+    os._exit(1)

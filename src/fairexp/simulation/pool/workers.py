@@ -12,7 +12,7 @@ from typing import Any
 from fairexp.errors import FairexpError
 from fairexp.simulation.pool.processes import CONTEXT, SINGLE_THREADS, deaf_to_interrupts, environment
 from fairexp.simulation.pool.shared_data import Shared
-from fairexp.simulation.pool.worker import begin, carry_out
+from fairexp.simulation.pool.worker import become_worker, work_on
 
 TICK_SECONDS = 0.05
 """How long a worker's report may lie before it is looked at."""
@@ -98,13 +98,16 @@ class Workers:
 class _Pool(ProcessPoolExecutor):
     """Processes that live until one of them dies, and what they are at.
 
-    No more tasks are handed out than there are processes: when one dies, few can have been the cause.
+    No more tasks are handed out than there are processes: when one dies, few can have been the cause. Each
+    process holds one end of a pipe and ends when the other, which is here, is closed: by `end`, or by the system where
+    this process is killed.
     """
 
     def __init__(self, size: int, shared: Shared, stopping: Any, hear: Hear | None) -> None:
         self._reports = CONTEXT.SimpleQueue()
-        tools = (shared, stopping, self._reports)
-        super().__init__(size, mp_context=CONTEXT, initializer=begin, initargs=tools)
+        theirs, self._lifeline = CONTEXT.Pipe(duplex=False)
+        tools = (shared, stopping, self._reports, theirs)
+        super().__init__(size, mp_context=CONTEXT, initializer=become_worker, initargs=tools)
         self._stopping, self._hear = stopping, hear
         self.size = size
         self.listens = hear is not None
@@ -114,7 +117,7 @@ class _Pool(ProcessPoolExecutor):
     def hand_out(self, number: int, work: Work, task: Any) -> None:
         try:
             with deaf_to_interrupts():
-                self.running[self.submit(carry_out, work, task)] = number
+                self.running[self.submit(work_on, task, work)] = number
         except BrokenProcessPool as error:  # a process died while it had nothing to do
             lost: Future[Any] = Future()
             lost.set_exception(error)
@@ -139,7 +142,5 @@ class _Pool(ProcessPoolExecutor):
 
     def end(self) -> None:
         """Stop the processes at once: what they were playing is lost, as a kill would lose it."""
-        processes = list((self._processes or {}).values())
+        self._lifeline.close()
         self.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()

@@ -5,18 +5,20 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from fairexp.charts import read_rows, read_run
 from fairexp.charts.rows import over_seeds
 from fairexp.errors import DataError
-from fairexp.simulation.settings import DataSettings, Settings, run
-from fairexp.simulation.trace import GAMMA
+from fairexp.measures import UF
+from fairexp.simulation.meter import GAMMA
+from fairexp.simulation.rows import read_rows, read_run
+from fairexp.simulation.run import run
+from fairexp.simulation.settings import DataSettings, RunSettings
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of 400 rounds: more than there are rows for."""
     place = tmp_path_factory.mktemp("run") / "here"
-    run(Settings(ranker="random", rounds=400, n_points=8, data=DataSettings(n_queries=10)), folder=place)
+    run(RunSettings(ranker="random", rounds=400, n_points=8, data=DataSettings(n_queries=10)), folder=place)
     return place
 
 
@@ -28,24 +30,24 @@ def test_rows_are_the_trace_at_some_rounds(folder: Path) -> None:
     for row in rows:
         at = row["round"]
         weights = [GAMMA**t for t in range(at)]
-        mean = sum(w * x for w, x in zip(weights, trace["ndcg"][:at], strict=True)) / sum(weights)
-        assert row["online"] == pytest.approx(mean)
-        assert row["heldout"] == trace["heldout_ndcg"][at - 1]
+        mean = sum(w * x for w, x in zip(weights, trace["nDCG@10"][:at], strict=True)) / sum(weights)
+        assert row["mean online nDCG@10"] == pytest.approx(mean)
+        assert row["held-out nDCG@10"] == trace["held-out nDCG@10"][at - 1]
 
 
 def test_every_held_out_measurement_is_kept(folder: Path) -> None:
     trace = parquet.read_table(folder / "trace.parquet").to_pydict()
-    measured = [value for value in trace["heldout_ndcg"] if value is not None]
-    assert [row["heldout"] for row in read_run(folder) if row["heldout"] is not None] == measured
+    measured = [value for value in trace["held-out nDCG@10"] if value is not None]
+    assert [row["held-out nDCG@10"] for row in read_run(folder) if row["held-out nDCG@10"] is not None] == measured
 
 
 def test_no_excursion_of_unfairness_is_lost_between_rows(folder: Path) -> None:
-    gaps = parquet.read_table(folder / "trace.parquet")["unfairness"].to_pylist()
+    gaps = parquet.read_table(folder / "trace.parquet")["UF"].to_pylist()
     rows = read_run(folder)
-    assert max(row["unfairness"] for row in rows) == max(gaps)
+    assert max(row["max UF"] for row in rows) == max(gaps)
     start = 0
     for row in rows:
-        assert row["unfairness"] == max(gaps[start : row["round"]])
+        assert row["max UF"] == max(gaps[start : row["round"]])
         start = row["round"]
 
 
@@ -55,5 +57,5 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_measurements_do_not_count() -> None:
-    rows = [{"ranker": "a", "round": 1, "seed": seed, "heldout": value} for seed, value in ((0, 0.5), (1, None))]
-    assert [(point["value"], point["seeds"]) for point in over_seeds(rows, "heldout")] == [(0.5, 1)]
+    rows = [{"ranker": "a", "round": 1, "seed": seed, "UF": value} for seed, value in ((0, 0.5), (1, None))]
+    assert [(point["value"], point["seeds"]) for point in over_seeds(rows, UF)] == [(0.5, 1)]

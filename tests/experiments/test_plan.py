@@ -9,7 +9,7 @@ from fairexp.experiments.run.local import LocalProcesses
 from fairexp.experiments.run.plan import Line, Plan, make_plan
 from fairexp.experiments.run.probes import Pace, to_probe
 from fairexp.experiments.run.records import Records
-from fairexp.experiments.store import open_store
+from fairexp.experiments.store import open_records_store
 from tests.experiments.conftest import small
 
 
@@ -44,7 +44,7 @@ def test_probes_go_from_one_end_of_the_grid_to_the_other() -> None:
 
 def test_the_plan_counts_every_run_once(tmp_path: Path) -> None:
     experiment = small(users=["perfect"], rounds=4, sweep=None)
-    plan = make_plan(experiment, prepare(experiment), LocalProcesses(2), records=Records(open_store(tmp_path)))
+    plan = make_plan(experiment, prepare(experiment), LocalProcesses(2), records=Records(open_records_store(tmp_path)))
     assert plan.n_runs == 2 * (5 * 2 + 2) and plan.n_done == 0 and plan.seconds > 0 and plan.busy >= 1
     low, high = plan.range
     assert 0 <= low < plan.seconds < high

@@ -11,12 +11,12 @@ from fairexp.data import world
 from fairexp.errors import ArgumentError
 from fairexp.metrics import misordered_pairs, ndcg
 from fairexp.rankers.controls import FixedScores, Oracle
-from fairexp.simulation.loop import Round
-from fairexp.simulation.trace import GAMMA, Meter, Trace, checkpoints, heldout_ndcg
+from fairexp.simulation.meter import GAMMA, Meter, PlayedRound, checkpoints, heldout_ndcg
+from fairexp.simulation.trace import Trace
 from fairexp.types import Query, Ranking
 
 
-def a_round(number: int, shown: list[int], groups: list[int], relevance: list[int]) -> Round:
+def a_round(number: int, shown: list[int], groups: list[int], relevance: list[int]) -> PlayedRound:
     query = Query(features=np.zeros((len(relevance), 1)), groups=groups)
     ranking = Ranking(
         shown=np.array(shown),
@@ -28,19 +28,19 @@ def a_round(number: int, shown: list[int], groups: list[int], relevance: list[in
         added_regret=2,
         qualified=True,
     )
-    return Round(number, 0, ranking, np.array(relevance), np.array([True] + [False] * (len(shown) - 1)))
+    return PlayedRound(number, 0, ranking, np.array(relevance), np.array([True] + [False] * (len(shown) - 1)))
 
 
 def test_a_meter_audits_from_outside() -> None:
     meter = Meter(exposure=np.array([1.0, 0.5]), shares=np.array([1.0, 1.0]))
     first = meter.row(a_round(1, [0, 2], [0, 0, 1], [1, 0, 0]))
-    assert first["unfairness"] == pytest.approx(0.5) and first["ndcg"] == 1.0 == first["online_ndcg"]
+    assert first["UF"] == pytest.approx(0.5) and first["nDCG@10"] == 1.0 == first["online nDCG@10"]
     second = meter.row(a_round(2, [2, 1], [0, 0, 1], [1, 0, 0]))
-    assert second["unfairness"] == pytest.approx(0.0)
-    assert second["ndcg"] == 0.0 and second["online_ndcg"] == 1.0 and second["misordered_pairs"] > 0
+    assert second["UF"] == pytest.approx(0.0)
+    assert second["nDCG@10"] == 0.0 and second["online nDCG@10"] == 1.0 and second["misordered pairs"] > 0
     third = meter.row(a_round(3, [0, 1], [0, 0, 1], [1, 0, 0]))
-    assert third["online_ndcg"] == pytest.approx(1.0 + GAMMA**2)
-    assert third["unfairness"] == pytest.approx(1.5) and (third["clicks"], third["added_regret"]) == (1, 2)
+    assert third["online nDCG@10"] == pytest.approx(1.0 + GAMMA**2)
+    assert third["UF"] == pytest.approx(1.5) and (third["clicks"], third["added regret"]) == (1, 2)
 
 
 @given(
@@ -55,8 +55,8 @@ def test_what_a_meter_says_is_what_the_metrics_say(grades: list[int], length: in
     shown = np.random.default_rng(seed).permutation(len(grades))[:length]
     played = a_round(1, shown.tolist(), [0] * len(grades), grades)
     row = Meter(exposure=np.ones(length), shares=None, k=k).row(played)
-    assert row["ndcg"] == pytest.approx(ndcg(relevance[shown], relevance, k=k), abs=1e-12)
-    assert row["misordered_pairs"] == misordered_pairs(shown, relevance)
+    assert row[f"nDCG@{k}"] == pytest.approx(ndcg(relevance[shown], relevance, k=k), abs=1e-12)
+    assert row["misordered pairs"] == misordered_pairs(shown, relevance)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_meter_refuses_what_the_metrics_refuse(shown: list[int], relevance: li
 
 def test_no_groups_no_unfairness() -> None:
     row = Meter(exposure=np.array([1.0, 0.5]), shares=None).row(a_round(1, [0, 2], [0, 0, 1], [1, 0, 0]))
-    assert "unfairness" not in row
+    assert "UF" not in row
 
 
 def test_heldout_quality_is_that_of_the_scores() -> None:
@@ -100,7 +100,12 @@ def test_a_trace_in_chunks_is_the_whole(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     rows = [
-        {"round": i, "ndcg": i / 7, "qualified": None if i < 3 else True, "heldout_ndcg": 0.5 if i == 4 else None}
+        {
+            "round": i,
+            "nDCG@10": i / 7,
+            "qualified": None if i < 3 else True,
+            "held-out nDCG@10": 0.5 if i == 4 else None,
+        }
         for i in range(1, 8)
     ]
     with Trace(tmp_path / "t.parquet", chunk=3) as trace:

@@ -8,7 +8,7 @@ from fairexp.errors import ArgumentError, DataError
 from fairexp.experiments.plan.prepared import prepare
 from fairexp.experiments.plan.run_list import choose, final_runs, make_run, places, tuning_runs
 from fairexp.experiments.plan.yaml_file import validated
-from fairexp.experiments.store import open_store
+from fairexp.experiments.store import open_records_store
 from tests.experiments.conftest import SMALL, letor_set, small
 
 
@@ -101,7 +101,7 @@ def test_choices_are_made_by_runs_that_do_not_count(folds) -> None:  # type: ign
 
 def test_exposure_is_estimated_for_each_user_and_kept(tmp_path: Path) -> None:
     experiment = small(exposure_sessions=4000)
-    store = open_store(tmp_path)
+    store = open_records_store(tmp_path)
     first = prepare(experiment, store)["pagerank", 1]
     flat, steep = first.exposure["perfect"], first.exposure["navigational"]
     assert flat[0] == steep[0] == 1.0

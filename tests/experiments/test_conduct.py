@@ -15,7 +15,7 @@ from fairexp.experiments.claims.paper import rules
 from fairexp.experiments.run.conduct import Progress, conduct, make_overview
 from fairexp.experiments.run.local import LocalProcesses
 from fairexp.experiments.run.records import Records
-from fairexp.experiments.store import open_store
+from fairexp.experiments.store import open_records_store
 from tests.experiments.conftest import ROOT, one_ranker, small
 from tests.waiting import until
 
@@ -24,7 +24,7 @@ OWN = "tests.experiments.own_rankers"
 
 def play(folder: Path, experiment: Any, processes: LocalProcesses, **options: Any) -> tuple[Records, list[str]]:
     """The records after conducting the experiment, and the runs that were played for it."""
-    records = Records(open_store(folder))
+    records = Records(open_records_store(folder))
     played: list[str] = []
 
     def watch(progress: Progress) -> None:
@@ -43,7 +43,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_run_has_a_record(finished: Path) -> None:
-    records = Records(open_store(finished))
+    records = Records(open_records_store(finished))
     overview = records.overview()
     assert overview is not None
     assert {row["key"] for row in overview["runs"]} == records.done() and not records.failed()
@@ -51,7 +51,7 @@ def test_every_run_has_a_record(finished: Path) -> None:
     record = records.read(key)
     assert record is not None
     assert record["result"]["rounds"] == 12 == record["points"]["round"][-1]
-    assert record["result"]["validation_ndcg"] is not None
+    assert record["result"]["validation nDCG@10"] is not None
     judged = sum(
         record["result"][f"rounds_{a}_{b}"] for a in ("beyond", "within") for b in ("qualified", "unqualified")
     )
@@ -74,7 +74,7 @@ def test_nothing_is_played_twice_and_a_seed_more_is_all_that_is_new(finished: Pa
 def test_a_ranker_that_raises_is_refused_before_any_run(tmp_path: Path, processes: LocalProcesses) -> None:
     with pytest.raises(ArgumentError, match=r"rankers.own \(defaults\) on pagerank.*no idea how to rank this"):
         play(tmp_path, one_ranker(f"{OWN}:Raises"), processes)
-    assert Records(open_store(tmp_path)).done() == set()
+    assert Records(open_records_store(tmp_path)).done() == set()
 
 
 def test_a_parameter_that_is_not_known_is_refused_before_any_run(tmp_path: Path, processes: LocalProcesses) -> None:
@@ -91,7 +91,7 @@ def test_what_only_the_sweep_or_a_later_user_would_meet_is_refused_too(
         play(tmp_path, one_ranker("fairexp-pairrank", sweep=sweep), processes)
     with pytest.raises(ArgumentError, match=r"navigational.*nobody"):
         play(tmp_path, one_ranker("random", users=["perfect", "nobody"]), processes)
-    assert Records(open_store(tmp_path)).done() == set()
+    assert Records(open_records_store(tmp_path)).done() == set()
 
 
 def test_a_ranker_that_is_added_later_is_tried_out_and_the_beginning_is_kept(
@@ -159,7 +159,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     place = ["--out", str(tmp_path / "r"), "--jobs", "2"]
     quiet = subprocess.DEVNULL
     running = subprocess.Popen([*command, "run", str(file), *place], cwd=ROOT, stderr=quiet, start_new_session=True)
-    records = Records(open_store(tmp_path / "r"))
+    records = Records(open_records_store(tmp_path / "r"))
     until(lambda: len(records.done()) >= 2)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()

@@ -1,0 +1,207 @@
+"""What runs are measured by: each measure is declared once, prints as itself, and is read back from what it prints.
+
+Records hold measures by their printed names; tables, charts and claims take heading, digits and direction from here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from fairexp.errors import ArgumentError
+
+MISSING = "-"
+LONGEST = 4
+"""Digits of a number before it loses some of those after the point: 0.123, 99.99 and 12,346 read alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A quantity by name, with what people must know to read it; `cutoff` is how many positions count.
+
+    `better` says which way is better: "higher", "lower", or "" where neither is. `digits` follow the point. Measures
+    over orders of magnitude are compared `by_ratio`, others by difference; a `share` is shown in percent.
+
+    >>> print(MAX_UF, NDCG @ 5)
+    max UF nDCG@5
+    >>> parse_measure("nDCG@5") == NDCG @ 5
+    True
+    """
+
+    label: str
+    heading: str
+    definition: str
+    better: str = ""
+    digits: int = 2
+    cutoff: int | None = None
+    by_ratio: bool = False
+    share: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it prints as, and what records call it."""
+        return self.label if self.cutoff is None else f"{self.label}@{self.cutoff}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    def __matmul__(self, cutoff: int) -> Measure:
+        """The same measure over another number of positions: `NDCG @ 5`."""
+        if self.cutoff is None:
+            raise ArgumentError("measure", f"{self.label}@{cutoff}", f"{self.label}, which has no positions to count")
+        if isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1:
+            raise ArgumentError("measure", f"{self.label}@{cutoff}", "a whole number of at least 1 after @")
+        return replace(self, cutoff=cutoff)
+
+    def text(self, value: float | None, half_width: float | None = None) -> str:
+        """A value for people, with half the width of its interval where there is one.
+
+        >>> MEAN_UF.text(0.0567), MEAN_UF.text(12345.678), ONLINE_NDCG.text(912.34, 12.04), MEAN_UF.text(None)
+        ('0.057', '12,346', '912.3 ± 12.0', '-')
+        """
+        if value is None:
+            return MISSING
+        if self.share:
+            return share_text(value) + ("" if half_width is None else f" ± {100 * half_width:.1f}")
+        before = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+        digits = max(min(self.digits, LONGEST - before), 0)
+        return f"{value:,.{digits}f}" + ("" if half_width is None else f" ± {half_width:,.{digits}f}")
+
+
+def share_text(value: float) -> str:
+    """A share in percent, rounded down: 100% means every single round.
+
+    >>> share_text(1.0), share_text(0.9999)
+    ('100%', '99.9%')
+    """
+    return "100%" if value == 1 else f"{math.floor(value * 1000) / 10:.1f}%"
+
+
+NDCG = Measure(
+    "nDCG", "NDCG", "How well the list that was shown in a round puts relevant documents on top.", "higher", 4, 10
+)
+ONLINE_NDCG = Measure(
+    "online nDCG",
+    "Online NDCG",
+    "NDCG of what users were shown, summed over rounds, each discounted by 0.9995 to the one before.",
+    "higher",
+    1,
+    10,
+)
+MEAN_ONLINE_NDCG = Measure(
+    "mean online nDCG",
+    "Mean online NDCG",
+    "NDCG of what users were shown so far, as the mean with the same discounts.",
+    "higher",
+    4,
+    10,
+)
+HELDOUT_NDCG = Measure(
+    "held-out nDCG", "Held-out NDCG", "NDCG of what was learned, on queries that were never served.", "higher", 4, 10
+)
+MEAN_HELDOUT_NDCG = Measure(
+    "mean held-out nDCG",
+    "Held-out NDCG, mean over rounds",
+    "Held-out NDCG as its mean over all rounds: the faster a ranker learns, the higher.",
+    "higher",
+    4,
+    10,
+)
+VALIDATION_NDCG = Measure(
+    "validation nDCG",
+    "Validation NDCG",
+    "NDCG of what was learned after the last round, on the queries that parameters are chosen by.",
+    "higher",
+    4,
+    10,
+)
+UF = Measure(
+    "UF",
+    "Unfairness",
+    "The gap between the exposure that the groups were given and what they are owed, added up over all rounds so far.",
+    "lower",
+    3,
+    by_ratio=True,
+)
+MAX_UF = replace(UF, label="max UF", heading="Largest unfairness", definition="The largest unfairness after any round.")
+MEAN_UF = replace(UF, label="mean UF", heading="Mean unfairness", definition="Unfairness as its mean over all rounds.")
+FINAL_UF = replace(UF, label="final UF", heading="Final unfairness", definition="Unfairness after the last round.")
+QUALIFIED = Measure(
+    "qualified",
+    "Qualified",
+    "Whether some ranking of the candidates could keep the tolerance.",
+    "higher",
+    share=True,
+)
+QUALIFIED_SHARE = replace(
+    QUALIFIED, label="qualified share", definition="The share of rounds in which some ranking kept the tolerance."
+)
+ADDED_REGRET = Measure(
+    "added regret",
+    "Added regret",
+    "How many orders that the ranker was certain of were reversed for fairness in a round.",
+    "lower",
+)
+MEAN_ADDED_REGRET = replace(
+    ADDED_REGRET,
+    label="mean added regret",
+    definition="Per round, how many orders that the ranker was certain of were reversed for fairness.",
+)
+TOTAL_ADDED_REGRET = replace(
+    ADDED_REGRET,
+    label="total added regret",
+    heading="Total added regret",
+    definition="Added regret of all rounds so far.",
+)
+MISORDERED = Measure(
+    "misordered pairs",
+    "Misordered pairs",
+    "Pairs of documents of which the less relevant one stands above; what is not shown stands below.",
+    "lower",
+)
+MEAN_MISORDERED = replace(
+    MISORDERED, label="mean misordered pairs", heading="Misordered pairs", definition="Misordered pairs per round."
+)
+SPEED = Measure("rounds/s", "Rounds a second", "Rounds in a second by the clock, measuring included.", "higher", 0)
+ROUND_TIME = Measure("ms/round", "ms a round", "Milliseconds a round by the clock, measuring included.", "lower")
+
+MEASURES = (
+    NDCG,
+    ONLINE_NDCG,
+    MEAN_ONLINE_NDCG,
+    HELDOUT_NDCG,
+    MEAN_HELDOUT_NDCG,
+    VALIDATION_NDCG,
+    UF,
+    MAX_UF,
+    MEAN_UF,
+    FINAL_UF,
+    QUALIFIED,
+    QUALIFIED_SHARE,
+    ADDED_REGRET,
+    MEAN_ADDED_REGRET,
+    TOTAL_ADDED_REGRET,
+    MISORDERED,
+    MEAN_MISORDERED,
+    SPEED,
+    ROUND_TIME,
+)
+"""Every measure, those over positions at their usual cutoff."""
+_BY_LABEL = {measure.label: measure for measure in MEASURES}
+
+
+def parse_measure(text: str) -> Measure:
+    """The measure that prints as `text`.
+
+    >>> parse_measure("max UF"), parse_measure("held-out nDCG@10").heading
+    (<max UF>, 'Held-out NDCG')
+    """
+    label, at, cutoff = text.partition("@")
+    found = _BY_LABEL.get(label)
+    if found is None or (found.cutoff is None) == bool(at) or not (cutoff.isdecimal() or not at):
+        known = ", ".join(measure.name for measure in MEASURES)
+        raise ArgumentError("measure", repr(text), f"one of {known}, where @ may be followed by another number")
+    return found @ int(cutoff) if at else found

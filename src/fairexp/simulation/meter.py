@@ -1,0 +1,109 @@
+"""One round as it was played, and what it is measured by, the same way for every ranker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Bools, Floats, Ints
+from fairexp.data import Dataset
+from fairexp.fairness.ledger import Ledger
+from fairexp.kernels.measures.quality import shown_quality
+from fairexp.measures import ADDED_REGRET, HELDOUT_NDCG, MISORDERED, NDCG, ONLINE_NDCG, QUALIFIED, UF
+from fairexp.metrics import dataset_ndcg, misordered_pairs
+from fairexp.metrics.grades import MAX_GRADE
+from fairexp.metrics.ndcg import discounts
+from fairexp.rankers.base import Ranker
+from fairexp.types import Ranking
+
+GAMMA = 0.9995
+"""The chance that the session goes on after a round: the paper's discount for online NDCG."""
+
+_GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
+
+
+def discounted_weight(rounds: int, *, after: int = 0) -> float:
+    """What the rounds up to `rounds`, but for the first `after`, weigh in online NDCG: divided by it, it is a mean.
+
+    >>> round(discounted_weight(2), 9), round(discounted_weight(2, after=1), 9)
+    (1.9995, 0.9995)
+    """
+    return (GAMMA**after - GAMMA**rounds) / (1 - GAMMA)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedRound:
+    """One round: its number from 1, the query's index, what was shown, the true grades (n,), and the clicks (m,)."""
+
+    number: int
+    query: int
+    ranking: Ranking
+    relevance: Ints
+    clicks: Bools
+
+
+class Meter:
+    """Turns rounds into rows: fairness is audited from outside.
+
+    `exposure` (k,) by position and `shares` (G,) define unfairness; `shares` None leaves it out. A row holds measures
+    by their names, those of NDCG over `k` positions.
+    """
+
+    def __init__(self, *, exposure: Floats, shares: Floats | None, k: int = 10) -> None:
+        self.exposure = exposure
+        self.ledger = None if shares is None else Ledger(shares)
+        self._discount = discounts(k)
+        self._names = tuple(
+            measure.name
+            for measure in (NDCG @ k, ONLINE_NDCG @ k, MISORDERED, ADDED_REGRET, QUALIFIED, HELDOUT_NDCG @ k, UF)
+        )
+        self._online = 0.0
+        self._weight = 1.0
+
+    def row(self, played: PlayedRound) -> dict[str, Any]:
+        """The measurements of one round."""
+        ranking = played.ranking
+        quality, misordered = shown_quality(ranking.shown, played.relevance, _GAIN, self._discount)
+        if misordered < 0:
+            misordered = misordered_pairs(ranking.shown, played.relevance)  # says what is wrong
+        self._online += self._weight * quality
+        self._weight *= GAMMA
+        ndcg, online, pairs, regret, qualified, heldout, unfairness = self._names
+        row: dict[str, Any] = {
+            "round": played.number,
+            "query": played.query,
+            ndcg: quality,
+            online: self._online,
+            "clicks": int(np.count_nonzero(played.clicks)),
+            pairs: misordered,
+            regret: ranking.added_regret,
+            qualified: ranking.qualified,
+            heldout: None,
+        }
+        if self.ledger is not None and ranking.groups is not None:
+            self.ledger.charge(ranking.groups, self.exposure[: len(ranking)])
+            row[unfairness] = self.ledger.largest_gap
+            row.update({f"exposure_{g}": amount for g, amount in enumerate(self.ledger.exposure.tolist())})
+        return row
+
+
+def heldout_ndcg(ranker: Ranker, dataset: Dataset, *, k: int = 10) -> float | None:
+    """Mean NDCG@k of the ranker's scores on `dataset`; None for a ranker that cannot score unseen documents."""
+    if not ranker.scores_unseen:
+        return None
+    scores = np.concatenate([ranker.score(features) for features, _, _ in dataset.chunks()])
+    return float(dataset_ndcg(scores, dataset.grades, dataset.offsets, k=k).mean())
+
+
+def checkpoints(rounds: int, n_points: int = 40) -> set[int]:
+    """The rounds after which held-out quality is measured: half of them evenly spaced, half geometrically.
+
+    >>> sorted(checkpoints(1000, 8))
+    [1, 10, 100, 250, 500, 750, 1000]
+    """
+    half = max(n_points // 2, 1)
+    even = np.linspace(0, rounds, half + 1)[1:]
+    geometric = np.geomspace(1, rounds, half)
+    return {max(1, round(x)) for x in (*even, *geometric)}

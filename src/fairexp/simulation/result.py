@@ -1,0 +1,115 @@
+"""What a run came to, and the files of its folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairexp.errors import RunExistsError
+from fairexp.measures import (
+    ADDED_REGRET,
+    FINAL_UF,
+    HELDOUT_NDCG,
+    MAX_UF,
+    MEAN_ADDED_REGRET,
+    MEAN_MISORDERED,
+    MEAN_UF,
+    MISORDERED,
+    ONLINE_NDCG,
+    QUALIFIED,
+    QUALIFIED_SHARE,
+    SPEED,
+    UF,
+    VALIDATION_NDCG,
+    Measure,
+)
+
+SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"
+_UF, _ADDED_REGRET, _MISORDERED, _QUALIFIED = UF.name, ADDED_REGRET.name, MISORDERED.name, QUALIFIED.name
+
+
+@dataclass(slots=True)
+class Result:
+    """What a run came to: `result[MAX_UF]` is a measure of it, None where that does not apply or was not taken.
+
+    Held-out NDCG is that at the last checkpoint: the last round of a whole run.
+    """
+
+    rounds: int
+    measures: dict[Measure, float | None]
+    interrupted: bool = False
+    points: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    """The trace's rows at the checkpoints."""
+
+    def __getitem__(self, measure: Measure) -> float | None:
+        return self.measures.get(measure)
+
+    def value(self, measure: Measure) -> float:
+        """A measure that every run has, such as online NDCG."""
+        found = self.measures[measure]
+        assert found is not None, measure
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """All but the points, for `result.json`: measures by name."""
+        measures = {measure.name: value for measure, value in self.measures.items()}
+        return {"rounds": self.rounds, "interrupted": self.interrupted, **measures}
+
+    def write(self, folder: Path) -> None:
+        """Keep the summary in the folder of the run."""
+        (folder / RESULT).write_text(json.dumps(self.summary(), indent=2) + "\n")
+
+
+def claim_folder(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Make the folder of a run and note the settings; a folder that holds a run is left alone."""
+    if (folder / SETTINGS).exists():
+        raise RunExistsError(f"{folder}: holds a run already; choose another folder or pass --overwrite")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n")
+
+
+@dataclass(slots=True)
+class Tally:
+    """Running sums over rows, from which the result is made."""
+
+    last: dict[str, Any] = field(default_factory=dict)
+    points: list[dict[str, Any]] = field(default_factory=list)
+    n: int = 0
+    added_regret: int = 0
+    misordered: int = 0
+    n_qualified: int = 0
+    max_unfairness: float = -math.inf
+    sum_unfairness: float = 0.0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take in the row of one round."""
+        self.last = row
+        self.n += 1
+        self.added_regret += row[_ADDED_REGRET]
+        self.misordered += row[_MISORDERED]
+        self.n_qualified += bool(row[_QUALIFIED])
+        if _UF in row:
+            self.max_unfairness = max(self.max_unfairness, row[_UF])
+            self.sum_unfairness += row[_UF]
+
+    def result(self, *, seconds: float, interrupted: bool, validation_ndcg: float | None) -> Result:
+        """What the rounds so far came to."""
+        n = max(self.n, 1)
+        audited = _UF in self.last
+        measures: dict[Measure, float | None] = {
+            ONLINE_NDCG: float(self.last.get(ONLINE_NDCG.name, 0.0)),
+            HELDOUT_NDCG: self.points[-1][HELDOUT_NDCG.name] if self.points else None,
+            VALIDATION_NDCG: validation_ndcg,
+            MAX_UF: self.max_unfairness if audited else None,
+            MEAN_UF: self.sum_unfairness / n if audited else None,
+            FINAL_UF: float(self.last[_UF]) if audited else None,
+            QUALIFIED_SHARE: None if self.last.get(_QUALIFIED) is None else self.n_qualified / n,
+            MEAN_ADDED_REGRET: self.added_regret / n,
+            MEAN_MISORDERED: self.misordered / n,
+            SPEED: self.n / max(seconds, 1e-9),
+        }
+        return Result(self.n, measures, interrupted, self.points)

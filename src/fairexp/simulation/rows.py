@@ -1,0 +1,60 @@
+"""Traces of runs as tidy rows, for charts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fairexp.errors import DataError
+from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ONLINE_NDCG, ONLINE_NDCG, UF
+from fairexp.simulation.meter import checkpoints, discounted_weight
+from fairexp.simulation.result import SETTINGS, TRACE
+
+Row = dict[str, Any]
+FINE = 150
+"""About how many rows a run gives."""
+
+
+def read_rows(folders: Iterable[Path]) -> list[Row]:
+    """The rows of several run folders, one after the other."""
+    return [row for folder in folders for row in read_run(folder)]
+
+
+def read_run(folder: Path) -> list[Row]:
+    """A run's trace at some rounds: ranker, user, seed, round, and measures by name (None where not measured).
+
+    These are mean online NDCG, held-out NDCG, and the largest unfairness since the row before: no excursion is lost
+    between points.
+    """
+    from pyarrow import parquet
+
+    try:
+        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        trace = parquet.read_table(folder / TRACE).to_pydict()
+    except OSError as error:
+        raise DataError(folder, f"is not the folder of a run ({error})") from error
+    marks = _marks(settings["rounds"], settings["n_points"], len(trace["round"]))
+    gaps = trace.get(UF.name)
+    rows = []
+    start = 0
+    for mark in marks:
+        rows.append(
+            {
+                **{key: settings[key] for key in ("ranker", "user", "seed")},
+                "round": mark,
+                MEAN_ONLINE_NDCG.name: trace[ONLINE_NDCG.name][mark - 1] / discounted_weight(mark),
+                HELDOUT_NDCG.name: trace[HELDOUT_NDCG.name][mark - 1],
+                MAX_UF.name: None if gaps is None else max(gaps[start:mark]),
+            }
+        )
+        start = mark
+    return rows
+
+
+def _marks(rounds: int, n_points: int, played: int) -> list[int]:
+    """The rounds to keep of those `played`: the run's checkpoints, and enough between them for a spike to look thin."""
+    step = max(rounds // FINE, 1)
+    between = range(step, played + 1, step)
+    return sorted({mark for mark in checkpoints(rounds, n_points) if mark <= played} | {*between, played})

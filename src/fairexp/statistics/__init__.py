@@ -1,0 +1,1 @@
+"""What few runs can say of many: `student`'s t gives `intervals` and p-values, `paired` tests compare two rankers."""
