@@ -24,9 +24,9 @@ def rows(rankers: tuple[str, ...] = RANKERS, *, seeds: int = 2) -> list[dict[str
             "user": "perfect",
             "seed": seed,
             "round": at,
-            "online": 0.3 + 0.01 * number + 0.001 * seed + 0.0001 * at,
-            "heldout": 0.4 + 0.01 * number + 0.001 * seed,
-            "unfairness": 0.05 if "fairexp" in ranker else 0.4 * at * (number + 1),
+            "mean online nDCG@10": 0.3 + 0.01 * number + 0.001 * seed + 0.0001 * at,
+            "held-out nDCG@10": 0.4 + 0.01 * number + 0.001 * seed,
+            "max UF": 0.05 if "fairexp" in ranker else 0.4 * at * (number + 1),
         }
         for number, ranker in enumerate(rankers)
         for seed in range(seeds)
@@ -120,9 +120,9 @@ def test_no_value_lies_outside_the_axis() -> None:
 
 
 def test_measures_that_nobody_took_have_no_chart() -> None:
-    bare = [{**row, "heldout": None, "unfairness": None} for row in rows()]
+    bare = [{**row, "held-out nDCG@10": None, "max UF": None} for row in rows()]
     assert list(charts(bare)) == ["online-ndcg"]
-    with pytest.raises(ArgumentError, match="none with heldout"):
+    with pytest.raises(ArgumentError, match="none with held-out nDCG@10"):
         heldout_chart(bare)
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("altair")
 
 
 def row(online: float, unfairness: float, **what: Any) -> dict[str, Any]:
-    return {"online": online, "unfairness": unfairness, "low": online - 3, "high": online + 3, **what}
+    return {"online nDCG@10": online, "mean UF": unfairness, "low": online - 3, "high": online + 3, **what}
 
 
 def drawn(swept: list[dict[str, Any]], others: list[dict[str, Any]]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def test_names_of_points_that_coincide_are_moved_apart_and_others_stay() -> None
 
 
 def test_one_run_has_no_intervals() -> None:
-    bare = {"online": 5.0, "unfairness": 2.0, "low": None, "high": None, "tolerance": 1.0}
+    bare = {"online nDCG@10": 5.0, "mean UF": 2.0, "low": None, "high": None, "tolerance": 1.0}
     assert placed(drawn([bare], [])) == {"1": 5.0}
     with pytest.raises(ArgumentError, match="swept"):
         frontier_chart([], [], title="nothing")

@@ -11,7 +11,15 @@ from fairexp.charts import Fact, charts, online_chart, report_html
 from fairexp.errors import MissingExtraError
 
 ROWS = [
-    {"ranker": ranker, "user": "perfect", "seed": 0, "round": at, "online": 0.4, "heldout": 0.5, "unfairness": 1.0}
+    {
+        "ranker": ranker,
+        "user": "perfect",
+        "seed": 0,
+        "round": at,
+        "mean online nDCG@10": 0.4,
+        "held-out nDCG@10": 0.5,
+        "max UF": 1.0,
+    }
     for ranker in ("pairrank", "fairexp-pairrank")
     for at in range(1, 50)
 ]

@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
 def test_the_demo_writes_report_charts_and_runs(made: tuple[Path, Done]) -> None:
     out, result = made
     assert result.returncode == 0, result.stderr
-    for name in ("online-ndcg", "heldout-ndcg", "UF"):
+    for name in ("online-ndcg", "heldout-ndcg", "unfairness"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (out / f"{name}.svg").read_text()
     for run in demo_runs(100, 1):

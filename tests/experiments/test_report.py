@@ -66,7 +66,7 @@ def test_tables_hold_means_intervals_and_significance(tmp_path: Path) -> None:
     with write_csv(tables["summary"], tmp_path).open() as file:
         line = next(row for row in csv.DictReader(file) if row["ranker"] == "pairrank")
     assert line["source"] == "synthetic"
-    assert float(line["online_ndcg_low"]) < float(line["online nDCG@10"]) < float(line["online_ndcg_high"])
+    assert float(line["online nDCG@10 low"]) < float(line["online nDCG@10"]) < float(line["online nDCG@10 high"])
     with write_csv(tables["comparisons"], tmp_path).open() as file:
         lines = [row for row in csv.DictReader(file) if row["measure"] == "mean UF" and row["ranker"] == "pdgd"]
     assert all(200 < float(row["effect"]) < 450 and float(row["p"]) <= float(row["p_holm"]) < 0.05 for row in lines)

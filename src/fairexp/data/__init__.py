@@ -1,4 +1,9 @@
-"""Ranking data: files, published collections, synthetic worlds, and provider groups."""
+"""Ranking data: files, published collections, synthetic worlds, and provider groups.
+
+`sources` takes one word for any of them: a file (`letor`, plain or `compressed`), a published collection in a folder
+(`catalog`), or a `synthetic` world; `letor_folders` reads sets that the catalogue does not know. Each becomes a
+`dataset`, which `groups` (by rule, or from `group_files`) divide among providers, and `describe` sums up.
+"""
 
 from fairexp.data.catalog import COLLECTIONS, Collection, collection, load
 from fairexp.data.dataset import Dataset

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairexp.data.compressed import NOR_COMPRESSED, find_file
 from fairexp.data.dataset import Dataset
 from fairexp.data.groups import NAMED_RULES, GroupRule
 from fairexp.data.letor.reader import read_letor
@@ -15,7 +16,6 @@ from fairexp.validation import check_choice
 Files = dict[str, tuple[str, ...]]
 
 PARTS = ("train", "vali", "test")
-_ENDINGS = ("", ".gz", ".xz", ".zst")
 _BY_FOLD: Files = {part: (f"Fold{{fold}}/{part}.txt",) for part in PARTS}
 
 
@@ -106,15 +106,14 @@ def load(
 def _find(folder: Path, patterns: tuple[str, ...], fold: int, known: Collection) -> Path:
     wanted = [pattern.format(fold=fold) for pattern in patterns]
     for place in wanted:
-        for ending in _ENDINGS:
-            if (folder / (place + ending)).is_file():
-                return folder / (place + ending)
+        if (found := find_file(folder / place)) is not None:
+            return found
     if not folder.is_dir():
         raise DataError(folder, f"no such folder. Unpack {known.title} and pass the folder that holds {wanted[0]}.")
     there = sorted(child.name + "/" * child.is_dir() for child in folder.iterdir())
     listing = ", ".join(there[:8]) + (f" and {len(there) - 8} more" if len(there) > 8 else "") or "nothing"
     raise DataError(
         folder,
-        f"holds no {' or '.join(wanted)} (nor with .gz, .xz, .zst), which {known.title} should have; "
+        f"holds no {' or '.join(wanted)} {NOR_COMPRESSED}, which {known.title} should have; "
         f"there is {listing}. Pass the folder that holds {wanted[0].split('/')[0]}.",
     )

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairexp.data import Dataset, read_letor
+from fairexp.data.compressed import NOR_COMPRESSED, find_file
 from fairexp.errors import DataError
-
-ENDINGS = ("", ".gz", ".xz", ".zst")
 
 
 def part_path(folder: str, *, fold: int, part: str) -> Path:
@@ -16,16 +15,15 @@ def part_path(folder: str, *, fold: int, part: str) -> Path:
     top = Path(folder)
     has_folds = any(top.glob("Fold*"))
     place = top / f"Fold{fold}" / f"{part}.txt" if has_folds else top / f"{part}.txt"
-    for ending in ENDINGS:
-        path = place.with_name(place.name + ending)
-        if path.is_file() and (has_folds or fold == 1):
-            return path
+    path = find_file(place)
+    if path is not None and (has_folds or fold == 1):
+        return path
     if not top.is_dir():
         raise DataError(top, "no such folder. Pass the folder that holds Fold1, or train.txt, vali.txt and test.txt.")
     there = sorted(path.name for path in top.glob("Fold*")) or ["no folds, so only fold 1"]
     raise DataError(
         place,
-        f"no such file (nor with .gz, .xz, .zst), for {part} of fold {fold}; {top} has "
+        f"no such file {NOR_COMPRESSED}, for {part} of fold {fold}; {top} has "
         f"{', '.join(there)}. Correct the folder, or ask for the folds that there are.",
     )
 

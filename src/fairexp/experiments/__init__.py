@@ -1,6 +1,7 @@
 """Experiments as data: a YAML file becomes runs, runs become records, and records become a report with verdicts.
 
-See docs/experiments.md for the flow; `fairexp.experiments.report.report` needs the extra `fairexp[charts]`.
+In order: `plan` (from YAML to runs), `run` (from runs to records, kept in a `store`), `claims` (from records to
+verdicts), `report` (needs the extra `fairexp[charts]`). See docs/experiments.md.
 """
 
 from fairexp.experiments.claims.results import Results, read_results

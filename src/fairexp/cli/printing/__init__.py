@@ -1,1 +1,5 @@
-"""What the commands print: tables, summaries over seeds, progress, claims, and the words of the demo."""
+"""What the commands print.
+
+`progress` while runs are played; then a `summary` over seeds, from which come `tables` and the demo's words
+(`demo_text`); `claims` after experiments.
+"""

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fairexp.data.compressed import plain_name
 from fairexp.data.dataset import Dataset
 from fairexp.data.letor import cache as cached
 from fairexp.errors import ArgumentError, DataError
@@ -104,7 +105,5 @@ def _in_memory(source: Path, n_features: int | None, scale: str | None) -> Datas
 
 def _name(source: Path) -> str:
     """The file's name without what says how it is stored."""
-    stem = source.name
-    for ending in (".gz", ".xz", ".zst", ".txt", ".dat"):
-        stem = stem.removesuffix(ending)
+    stem = plain_name(source).removesuffix(".txt").removesuffix(".dat")
     return stem or source.name
