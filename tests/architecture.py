@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "fairexp"
@@ -121,28 +122,36 @@ def picture(inside: str = "") -> str:
     return "\n".join(["```mermaid", "graph TD", *lines, "```"])
 
 
-def passed(call: Callable[[], object]) -> list[str]:
-    """The modules whose functions `call` enters, in the order in which it first comes to each, in any thread.
+class Footsteps:
+    """The modules whose functions are entered while it is `on`, in the order in which each is first entered.
 
-    Compiled kernels leave no trace, so they are not among them.
+    Threads that are started after it was made are followed too. Compiled kernels leave no trace.
     """
-    seen: dict[str, None] = {}
-    inside = str(SOURCES)
 
-    def note(frame: object, event: str, argument: object) -> None:
-        code = frame.f_code  # type: ignore[attr-defined]
-        if event == "call" and code.co_filename.startswith(inside) and code.co_name != "<module>":
-            seen.setdefault(code.co_filename)
+    def __init__(self) -> None:
+        self._seen: dict[str, None] = {}
+        self._on = False
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
 
-    threading.setprofile_all_threads(note) if sys.version_info >= (3, 12) else threading.setprofile(note)
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
+    def end(self) -> None:
+        """Follow nobody any more."""
         sys.setprofile(None)
         threading.setprofile(None)
-    by_path = {str(path): name for name, path in modules().items()}
-    return [by_path[path] for path in seen if path in by_path]
+
+    def of(self, call: Callable[[], object]) -> list[str]:
+        """The modules that `call` passes."""
+        self._seen, self._on = {}, True
+        try:
+            call()
+        finally:
+            self._on = False
+        by_path = {str(path): name for name, path in modules().items()}
+        return [by_path[path] for path in self._seen if path in by_path]
+
+    def _note(self, frame: FrameType, event: str, argument: object) -> None:
+        if self._on and event == "call" and frame.f_code.co_name != "<module>":
+            self._seen.setdefault(frame.f_code.co_filename)
 
 
 if __name__ == "__main__":
