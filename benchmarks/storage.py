@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from fairexp.data.synthetic import world
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.runtime import Candidates
 from fairexp.service.log import codec as packing
@@ -91,7 +92,7 @@ def opened(path: Path) -> Engine:
     engine = Engine(open_store(path), Settings().changed({"snapshot_every": 10**9}))
     engine.start()
     groups = {"popular": 1.0, "niche": 1.0}
-    engine.put_policy("bench", PolicySpec(features=D, groups=groups, length=LENGTH, tolerance=0.1, seed=7))
+    Changes(engine).put("bench", PolicySpec(features=D, groups=groups, length=LENGTH, tolerance=0.1, seed=7))
     return engine
 
 

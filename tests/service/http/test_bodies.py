@@ -155,10 +155,10 @@ class Asking(threading.Thread):
 
 def test_others_are_served_while_the_reader_stands_still(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address, settings={"max_waiting_bodies": 1})
-    gate = running.service.reader.gate
+    limit = running.service.reader.limit
     with stopped_reader(running):
         asking = Asking(running, large(1))
-        until(lambda: gate.inside == 1)
+        until(lambda: limit.taken == 1)
         for number in range(5):
             assert running.client.get("/healthz").status_code == 200
             assert running.client.post(RANK, json=rank_body(number)).status_code == 200
@@ -177,7 +177,7 @@ def test_a_killed_reader_costs_one_answer_and_is_replaced(live: Start, sqlite_ad
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)  # so that the request is under way when the end comes
     asking = Asking(running, large(1))
-    until(lambda: running.service.reader.gate.inside == 1)
+    until(lambda: running.service.reader.limit.taken == 1)
     os.kill(pid, signal.SIGKILL)
     lost = asking.ended()
     assert lost.status_code == 503 and lost.json()["error"]["code"] == "reader_lost"

@@ -124,7 +124,7 @@ def serve(
 def _preview(address: str, declared: dict[str, PolicySpec], prefer: Any) -> None:
     from fairexp.cli.commands.keys import opened_store
     from fairexp.cli.commands.policy import tell
-    from fairexp.service.administration.changes import preview
+    from fairexp.service.administration.declaration import preview
 
     with opened_store(address) as store:
         for name, change in preview(store, declared, prefer=prefer):

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
-from fairexp.service.engine.gates import Gate
+from fairexp.service.limit import Limit
 from fairexp.service.problems import ServiceError
 from fairexp.service.settings import Settings
 
@@ -36,7 +36,7 @@ class Reader:
 
     def __init__(self, settings: Settings) -> None:
         self._large = settings.large_body_bytes
-        self.gate = Gate("large bodies", most=settings.max_waiting_bodies, setting="max_waiting_bodies")
+        self.limit = Limit("large bodies", most=settings.max_waiting_bodies, setting="max_waiting_bodies")
         self.lost = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fairexp-read")
         self._lock = threading.Lock()
@@ -63,7 +63,7 @@ class Reader:
         """What the function makes of the body."""
         if len(body) <= self._large:
             return function(body, **options)
-        with self.gate.passage():
+        with self.limit.place():
             call = partial(self._elsewhere, function, body, options)
             return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 

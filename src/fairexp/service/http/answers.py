@@ -31,6 +31,8 @@ LOG = logging.getLogger("fairexp.service")
 BODY_SECONDS = 30.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 Message = MutableMapping[str, Any]
+REPEATED = {"X-Repeated": "true"}
+"""The header of an answer that was given before, to a request with the same id."""
 
 
 def answer(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:

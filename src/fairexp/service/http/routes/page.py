@@ -57,19 +57,19 @@ async def charts(
 ) -> Response:
     """The page's charts in Vega-Lite, at most a few seconds old."""
     service = service_of(request)
-    service.engine.desk(policy)
+    service.engine.policy(policy)
     return answer({"charts": await asyncio.to_thread(_charts, service, policy, theme)})
 
 
 def _charts(service: Service, policy: str, theme: str) -> Any:
     from fairexp.service.views.page.charts import live_charts
 
-    desk = service.engine.desk(policy)
-    runtime = desk.runtime
+    live = service.engine.policy(policy)
+    runtime = live.runtime
 
     def make() -> dict[str, Any]:
-        report = fairness_report(desk, points=POINTS, recent=False)
-        theta = policy_report(desk, kept=[])["theta"]
+        report = fairness_report(live, points=POINTS, recent=False)
+        theta = policy_report(live, kept=[])["theta"]
         seconds = service.metrics.recent_seconds(policy)
         return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
 

@@ -32,7 +32,7 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Succession:
+class NextVersion:
     """The next version of a policy, what it does to what there is, and warnings."""
 
     runtime: Runtime
@@ -40,7 +40,7 @@ class Succession:
     warnings: list[str]
 
 
-def succeed(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) -> Succession:
+def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) -> NextVersion:
     """The version that comes after `before`, which stays as it is; `drop` names what shall start anew.
 
     Features and groups are matched by name, and everything that still makes sense is taken over.
@@ -82,7 +82,7 @@ def succeed(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) ->
     if not model:
         runtime.begin_generation()
     effects = _effects(before, runtime, matching, model=model, account=account)
-    return Succession(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
+    return NextVersion(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
 
 
 def _in_units(matching: Matching, before: Runtime, after: Runtime) -> Matching:
