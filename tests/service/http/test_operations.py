@@ -16,7 +16,7 @@ import pytest
 
 from fairexp.client import AsyncClient, Client, ClientError
 from fairexp.errors import ArgumentError
-from fairexp.service.http.telemetry import JsonLines
+from fairexp.service.http.json_log import JsonLines
 from fairexp.service.settings import Settings, settings_table
 from tests.service.http.test_start import serving
 from tests.service.live import Live

@@ -98,7 +98,7 @@ def serve(
         _list_settings()
         return
     from fairexp.cli.first_key import check_open, prepare_keys
-    from fairexp.service.http.telemetry import log_as_json
+    from fairexp.service.http.json_log import log_as_json
     from fairexp.service.policies.spec import load_policies
 
     declared, changed = {} if policies is None else load_policies(policies), _changed(change or [])

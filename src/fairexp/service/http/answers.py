@@ -19,13 +19,13 @@ from starlette.requests import ClientDisconnect
 
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.service.bodies.budget import Arrival, Budget
-from fairexp.service.http.telemetry import REQUEST_ID, REQUESTS
+from fairexp.service.http.json_log import REQUEST_ID, REQUESTS
 from fairexp.service.problems import ServiceError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from fairexp.service.http.telemetry import Metrics
+    from fairexp.service.http.metrics import Metrics
 
 LOG = logging.getLogger("fairexp.service")
 BODY_SECONDS = 30.0

@@ -20,11 +20,12 @@ from fairexp.service.bodies.forms import (
 )
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import EACH, allow, sees
 from fairexp.service.http.routes.ranking import REPEATED, learn
 from fairexp.service.http.schemas import MetarankAccepted, MetarankAnswer
 from fairexp.service.log.records import Rest, Shown
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import EACH, allow, sees, service_of
+from fairexp.service.service import service_of
 
 router = APIRouter()
 
