@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +17,9 @@ import hypothesis
 import orjson
 import pytest
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from benchmarks.hostile import bodies
+from fairexp.mistakes import Mistake
 from fairexp.service.bodies import reader
 from fairexp.service.bodies.budget import Budget
 from fairexp.service.bodies.candidates import candidates_of
@@ -108,13 +108,13 @@ def test_hostile_bodies_are_read_elsewhere_and_refused_by_name(running: Live, na
 
 
 def test_a_policy_within_the_limits_gathers_few_errors(running: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, told = [], policies.first_problem
+    counts, told = [], policies.found_by_pydantic
 
-    def counting(error: ValidationError) -> ServiceError:
-        counts.append(error.error_count())
-        return told(error)
+    def counting(errors: Sequence[Mapping[str, Any]]) -> Mistake:
+        counts.append(len(errors))
+        return told(errors)
 
-    monkeypatch.setattr(policies, "first_problem", counting)
+    monkeypatch.setattr(policies, "found_by_pydantic", counting)
     many = {f"k{number}": 0 for number in range(100)}
     for wrong in ({"features": [many] * 900}, {"features": 2, "exposure": ["x"] * 2000}, {"features": [{}] * 2000}):
         answer = running.client.put("/v1/policies/x", json={**wrong, "groups": many, "parameters": {"a": [[0]] * 2000}})
