@@ -27,7 +27,7 @@ from fairexp.service.http.keys import Access
 from fairexp.service.http.metrics import Metrics
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import Store
 from fairexp.service.views.page.cache import ChartCache
 
@@ -49,14 +49,14 @@ class Service:
         self,
         store: Store,
         *,
-        settings: Settings | None = None,
+        settings: ServerSettings | None = None,
         policies: Mapping[str, PolicySpec] | None = None,
         prefer: Prefer | None = None,
         discard: bool = False,
         open: bool = False,
         fatal: Callable[[FairexpError], None] | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or ServerSettings()
         self.engine = Engine(store, self.settings)
         self.access = Access(open=open, default_rate=self.settings.requests_per_second)
         self.gates = Gates(self.settings)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from fairexp.service.problems import ServiceError
-from fairexp.service.settings import Settings
+
+if TYPE_CHECKING:
+    from fairexp.service.settings import ServerSettings
 
 RETRY_SECONDS = 1.0
 
@@ -54,7 +57,7 @@ class Gate:
 class Gates:
     """A gate for the rankings of each policy, from the request to the disk, and one for requests with feedback."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._most = settings.max_waiting_rankings
         self._rankings: dict[str, Gate] = {}
         self.feedback = Gate(
