@@ -105,12 +105,12 @@ def arrows(graph: Graph) -> list[tuple[str, str]]:
         if room in reachable(graph, room):
             other = next(each for each in sorted(graph[room]) if room in {each} | reachable(graph, each))
             raise ValueError(f"{room} and {other} import each other")
-    needed = []
-    for room, others in graph.items():
-        for other in others:
-            if not any(other in reachable(graph, between) for between in others - {other}):
-                needed.append((room, other))
-    return sorted(needed)
+    return sorted(
+        (room, other)
+        for room, others in graph.items()
+        for other in others
+        if not any(other in reachable(graph, between) for between in others - {other})
+    )
 
 
 def picture(inside: str = "") -> str:

@@ -4,7 +4,6 @@ from fairexp.charts.curves import charts, heldout_chart, online_chart, unfairnes
 from fairexp.charts.figures import save_figures, side_by_side
 from fairexp.charts.frontier import frontier_chart
 from fairexp.charts.report import Fact, report_html
-from fairexp.charts.rows import read_rows, read_run
 from fairexp.charts.save import save_charts
 from fairexp.charts.violations import violations_chart
 
@@ -14,8 +13,6 @@ __all__ = [
     "frontier_chart",
     "heldout_chart",
     "online_chart",
-    "read_rows",
-    "read_run",
     "report_html",
     "save_charts",
     "save_figures",

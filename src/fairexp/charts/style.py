@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairexp.simulation.environment import FAIR, NAMES
+from fairexp.registry import FAIR, NAMES
 
 EMPHASIS = 3.6
 """The width of FairExp's line; others are half as wide."""

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from fairexp.errors import DataError
+from fairexp.errors import ArgumentError
 from fairexp.rankers.pairrank import PairRank
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
@@ -54,17 +54,28 @@ def test_policies_from_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("policies: [", "is not YAML"),
-        ("shop: {}", "expected one mapping"),
-        ("policies: {Shop!: {features: 2}}", "small letters"),
-        ("policies: {shop: {features: 2, groups: {a: 1}}}", "policy shop: groups: expected at least two"),
-        ("policies: {shop: {ranker: magic, features: 2}}", "policy shop: ranker"),
+        ("policies: [", "policies: expected a YAML file, got .*policies.yaml, which does not parse"),
+        ("shop: {}", "expected one mapping `policies:` .* got .*policies.yaml with shop"),
+        (
+            "policies: {Shop!: {features: 2}}",
+            r"policies \(.*line 1\): expected names of small letters.* got 'Shop!'",
+        ),
+        (
+            "policies:\n  shop:\n    features: 2\n    groups: {a: 1}\n",
+            r"policies\.shop\.groups \(.*policies.yaml, line 4\): expected at least two, .*, got 1$",
+        ),
+        ("policies: {shop: {ranker: magic, features: 2}}", r"policies\.shop\.ranker \(.*line 1\): .* got 'magic'"),
+        ("policies: {shop: {featurs: 2}}", r"policies\.shop\.featurs .* Did you mean 'features'\?"),
+        (
+            "policies: {a: {features: 2}}\npolicies: {}",
+            r"policies \(.*line 1\): expected each key once, got it again on line 2",
+        ),
     ],
 )
 def test_files_that_make_no_sense(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "policies.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=problem):
+    with pytest.raises(ArgumentError, match=problem):
         load_policies(path)
 
 

@@ -18,7 +18,6 @@ from fairexp.cli.printing.tables import cells, output_console
 from fairexp.cli.watched_runs import carry_out
 
 if TYPE_CHECKING:
-    from fairexp.charts.rows import Row
     from fairexp.simulation.settings import Settings
 
 RANKERS = ("pairrank", "fairexp-pairrank", "fairco", "pdgd", "dbgd")
@@ -75,11 +74,12 @@ def demo_runs(rounds: int, n_seeds: int) -> list[Settings]:
 
 def write_report(runs: Sequence[Settings], summaries: Sequence[Summary], out: Path) -> Path:
     """Draw the charts, print and write the reading, and write `report.html`; its path."""
-    from fairexp.charts import charts, read_rows, report_html, save_charts
+    from fairexp.charts import charts, report_html, save_charts
     from fairexp.charts.style import display_name
+    from fairexp.simulation.rows import read_rows
 
     folders = [out / "runs" / run.label for run in runs]
-    rows: list[Row] = read_rows(folders)
+    rows = read_rows(folders)
     themes = {theme: charts(rows, tolerance=TOLERANCE, theme=theme) for theme in ("light", "dark")}
     save_charts(themes["light"], out)
     lead = reading(runs, folders, summaries, tolerance=TOLERANCE)

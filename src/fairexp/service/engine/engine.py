@@ -28,7 +28,7 @@ from fairexp.service.log.records import Shown, rest_of
 from fairexp.service.log.writer import Writer
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, StoreError, storage_unavailable, unknown_policy
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import (
     AddAction,
     AddPolicy,
@@ -72,9 +72,9 @@ class Learned:
 class Engine:
     """All policies of one store. Safe to call from several threads."""
 
-    def __init__(self, store: Store, settings: Settings | None = None, *, clock: Callable[[], float] = time.time):
+    def __init__(self, store: Store, settings: ServerSettings | None = None, *, clock: Callable[[], float] = time.time):
         self.store = store
-        self.settings = settings or Settings()
+        self.settings = settings or ServerSettings()
         self.clock = clock
         self.ready = False
         self.failures = 0

@@ -14,7 +14,7 @@ from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import ServiceError, StoreError, unknown_policy
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import AddPolicy, AddVersion, Append
 from fairexp.service.store.chain import checked
 
@@ -25,7 +25,7 @@ class LivePolicy:
     Requests wait in the queue, and not for the lock, which others hold for moments only.
     """
 
-    def __init__(self, row: AddPolicy, settings: Settings) -> None:
+    def __init__(self, row: AddPolicy, settings: ServerSettings) -> None:
         self.row = row
         self.queue = Queue(row.name, most_rankings=settings.max_waiting_rankings)
         self.lock = threading.RLock()

@@ -15,10 +15,11 @@ from fairexp.service.bodies.forms import MetarankInteraction, MetarankMetadata, 
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.http.answers import REPEATED, answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import EACH, allow, sees
 from fairexp.service.http.schemas import MetarankAccepted, MetarankAnswer
 from fairexp.service.log.records import Rest, Shown
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import EACH, allow, sees, service_of
+from fairexp.service.service import service_of
 
 router = APIRouter()
 

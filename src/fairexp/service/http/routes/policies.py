@@ -12,6 +12,7 @@ from fairexp.service.bodies.decode import MOST_KEYS, read_policy
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import EACH, allow, sees, who
 from fairexp.service.http.schemas import (
     FairnessAnswer,
     PolicyAnswer,
@@ -23,7 +24,7 @@ from fairexp.service.http.schemas import (
 from fairexp.service.log.ranking_ids import unknown_ranking
 from fairexp.service.policies.spec import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
-from fairexp.service.service import EACH, Service, allow, sees, service_of, who
+from fairexp.service.service import Service, service_of
 from fairexp.service.views.reports import brief, fairness_report, policy_report, ranking_report
 
 router = APIRouter(prefix="/v1/policies")

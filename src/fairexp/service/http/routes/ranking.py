@@ -15,9 +15,10 @@ from fairexp.service.engine.engine import Ranked
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.http.answers import REPEATED, answer, problem
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import EACH, allow, check_policy
 from fairexp.service.http.schemas import FeedbackAnswer, RankAnswer
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import EACH, allow, check_policy, service_of
+from fairexp.service.service import service_of
 from fairexp.service.views.explain import explain as explanation_of
 
 router = APIRouter()

@@ -1,16 +1,12 @@
-"""What an operator sees: metrics for Prometheus, and one line of JSON per event with the request's id."""
+"""Metrics for Prometheus: counters of this process, and where every policy stands."""
 
 from __future__ import annotations
 
-import contextvars
-import logging
-import sys
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import orjson
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
@@ -23,10 +19,6 @@ if TYPE_CHECKING:
     from fairexp.service.engine.engine import Engine, Learned
     from fairexp.service.http.connections import Connections
     from fairexp.service.limit import Limit
-
-REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="-")
-REQUESTS = logging.getLogger("fairexp.service.engine.repeats")
-"""One line per request: a warning where it was refused."""
 
 RECENT = 512
 BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -154,33 +146,3 @@ class Metrics:
     def text(self) -> bytes:
         """The page that Prometheus reads."""
         return generate_latest(self.registry)
-
-
-class JsonLines(logging.Formatter):
-    """A record as one line of JSON: time, level, message, request id, and facts."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "at": round(record.created, 3),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-        }
-        request_id = REQUEST_ID.get()
-        if request_id != "-":
-            line["request_id"] = request_id
-        line.update(getattr(record, "facts", {}))
-        if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
-
-
-def log_as_json(level: int = logging.INFO, *, requests: bool = True) -> None:
-    """Write the service's log, and uvicorn's, to stderr as lines of JSON; of `requests` at least those refused."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    for name in ("fairexp.service", "uvicorn.error"):
-        logger = logging.getLogger(name)
-        logger.handlers[:] = [handler]
-        logger.setLevel(level)
-        logger.propagate = False
-    REQUESTS.setLevel(logging.NOTSET if requests else max(level, logging.WARNING))

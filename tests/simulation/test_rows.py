@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from fairexp.errors import DataError
+from fairexp.simulation.rows import read_rows, read_run
+from fairexp.simulation.settings import DataSettings, Settings, run
+from fairexp.simulation.trace import GAMMA
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of 400 rounds: more than there are rows for."""
+    place = tmp_path_factory.mktemp("run") / "here"
+    run(Settings(ranker="random", rounds=400, n_points=8, data=DataSettings(n_queries=10)), folder=place)
+    return place
+
+
+def test_rows_are_the_trace_at_some_rounds(folder: Path) -> None:
+    trace = parquet.read_table(folder / "trace.parquet").to_pydict()
+    rows = read_run(folder)
+    assert rows[-1]["round"] == 400 and 100 < len(rows) <= 250
+    assert {(row["ranker"], row["user"], row["seed"]) for row in rows} == {("random", "perfect", 0)}
+    for row in rows:
+        at = row["round"]
+        weights = [GAMMA**t for t in range(at)]
+        mean = sum(w * x for w, x in zip(weights, trace["ndcg"][:at], strict=True)) / sum(weights)
+        assert row["online"] == pytest.approx(mean)
+        assert row["heldout"] == trace["heldout_ndcg"][at - 1]
+
+
+def test_every_held_out_measurement_is_kept(folder: Path) -> None:
+    trace = parquet.read_table(folder / "trace.parquet").to_pydict()
+    measured = [value for value in trace["heldout_ndcg"] if value is not None]
+    assert [row["heldout"] for row in read_run(folder) if row["heldout"] is not None] == measured
+
+
+def test_no_excursion_of_unfairness_is_lost_between_rows(folder: Path) -> None:
+    gaps = parquet.read_table(folder / "trace.parquet")["unfairness"].to_pylist()
+    rows = read_run(folder)
+    assert max(row["unfairness"] for row in rows) == max(gaps)
+    start = 0
+    for row in rows:
+        assert row["unfairness"] == max(gaps[start : row["round"]])
+        start = row["round"]
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is not the folder of a run"):
+        read_rows([tmp_path])
