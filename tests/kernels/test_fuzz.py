@@ -31,6 +31,8 @@ def test_linear_models(rng, n, d, scale):
     features, weights = tied(rng, n, d), scale * rng.normal(size=d)
     for scores in (linear.linear_scores(features, weights), linear.bounded_scores(features, weights, 10.0)):
         assert scores.shape == (n,) and len(set(scores[(features == features[0]).all(axis=1)].tolist())) == 1
+    products, others = linear.row_products(features, features + 1.0), np.abs(features * (features + 1.0)).sum(axis=1)
+    assert np.allclose(products, (features * (features + 1.0)).sum(axis=1), rtol=0.0, atol=1e-12 * others.max())
     k = int(rng.integers(1, 45))
     keys = rng.random(n)
     expected = np.lexsort((keys, -scores))[:k]

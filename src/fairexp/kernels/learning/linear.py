@@ -51,6 +51,16 @@ def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     return result
 
 
+def row_products(a: ConstFloat[:, ::1], b: ConstFloat[:, ::1]):
+    """The sum of products (n,) of each row of `a` (n, d) with the same row of `b` (n, d)."""
+    result = np.empty(a.shape[0])
+    products: cython.double[::1] = result
+    with cython.nogil:
+        for i in range(a.shape[0]):
+            products[i] = _dot(a[i], b[i])
+    return result
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
