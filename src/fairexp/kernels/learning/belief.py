@@ -56,7 +56,7 @@ def mark_certain(
     Positions beyond the columns of `G` stand surely below. `last` (n,) is the last position uncertain with each.
     """
     n, rows, columns = s.shape[0], G.shape[0], G.shape[1]
-    sure = cython.cast(cython.pointer[int64_t], calloc(columns, cython.sizeof(int64_t)))
+    sure = cython.cast(cython.pointer[int64_t], calloc(columns + 1, cython.sizeof(int64_t)))
     if sure == cython.NULL:
         raise MemoryError
     with cython.nogil:
@@ -64,7 +64,9 @@ def mark_certain(
             i = first + r
             count = columns - r - 1
             if count > 0:
-                _decide_row(cython.address(s[i]), cython.address(squares[i]), cython.address(G[r, r + 1]), a, count, sure)
+                _decide_row(
+                    cython.address(s[i]), cython.address(squares[i]), cython.address(G[r, r + 1]), a, count, sure
+                )
                 below[i] += _enter_row(sure, count, cython.address(certain[i, i + 1]), cython.address(above[i + 1]))
             for c in range(count - 1, -1, -1):
                 if not sure[c]:
