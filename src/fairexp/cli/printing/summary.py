@@ -54,12 +54,12 @@ def estimate(values: Sequence[float]) -> Estimate:
     >>> estimate([1.0, 2.0, 3.0])
     Estimate(mean=2.0, half_width=2.484137711...)
     """
-    from fairexp.experiments.claims.student import quantile
-
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
         return Estimate(mean, None)
+    from fairexp.experiments.claims.student import quantile
+
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     return Estimate(mean, quantile(n - 1, 0.975) * math.sqrt(variance / n))
 
