@@ -85,7 +85,7 @@ def update_by_features() -> Iterator[Point]:
     from benchmarks.update import update_row
 
     for d in (16, 46, 136, 300, 700, 1400, 2000):
-        row = next(update_row(d, turns=100 if d < 500 else 20))
+        row = next(update_row(d, 3.0, turns=100 if d < 500 else 20))
         yield {"x": d, "series": "update", "value": 1e3 * row.samples["what"]["smallest"]}
         yield {"x": d, "series": "Cholesky solve + rank 20 (floor)", "value": 1e3 * row.samples["against"]["smallest"]}
 

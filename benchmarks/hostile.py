@@ -25,7 +25,7 @@ import orjson
 from benchmarks.harness import Bar, Outcome, Part, no_garbage, resampled, seconds, spread
 from benchmarks.service import Connection, D, N, prepare, request
 from fairexp.arrays import Floats
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 
 CLIENTS = 2
 GIVEN_BACK = 50e6
@@ -43,10 +43,10 @@ def parts(quick: bool) -> Iterator[Part]:
 
 def bodies() -> dict[str, Body]:
     """(method, path, body) by name: each as large as its limit lets it be."""
-    return {**_of_rankings(Settings()), **_of_feedback(Settings()), **_of_policies(Settings())}
+    return {**_of_rankings(ServerSettings()), **_of_feedback(ServerSettings()), **_of_policies(ServerSettings())}
 
 
-def _of_rankings(settings: Settings) -> dict[str, Body]:
+def _of_rankings(settings: ServerSettings) -> dict[str, Body]:
     most = settings.max_body_bytes
     one, item = b'{"candidates":[{"id":"a","features":[', b'{"id":"a","items":[{"id":"a","fields":['
     deep = b"[" * (most // 2 - 20) + b"]" * (most // 2 - 20)
@@ -77,7 +77,7 @@ def _of_rankings(settings: Settings) -> dict[str, Body]:
     return {**found, **{name: ("POST", "/rank/bench?explain=true", body) for name, body in metaranks.items()}}
 
 
-def _of_feedback(settings: Settings) -> dict[str, Body]:
+def _of_feedback(settings: ServerSettings) -> dict[str, Body]:
     most = settings.max_feedback_bytes
     ours = {
         "{} as batch": _filled(b'{"batch":[', b"{}", b"]}", most),
@@ -89,7 +89,7 @@ def _of_feedback(settings: Settings) -> dict[str, Body]:
     return {**found, **{name: ("POST", "/feedback", body) for name, body in metaranks.items()}}
 
 
-def _of_policies(settings: Settings) -> dict[str, Body]:
+def _of_policies(settings: ServerSettings) -> dict[str, Body]:
     most = settings.max_policy_bytes
     found = {
         "{} as a policy's features": _filled(b'{"features":[', b"{}", b"]}", most),

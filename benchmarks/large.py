@@ -48,7 +48,7 @@ def parts(quick: bool) -> Iterator[Part]:
     yield partial(memory_row, n)
     yield partial(rank_row, FEW, WIDE, 1.5, turns=5 if quick else 20)
     yield partial(diagonal_row, FEW, WIDE, turns=20 if quick else 60)
-    yield partial(update_row, WIDE, turns=10 if quick else 30)
+    yield partial(update_row, WIDE, 3.0, turns=10 if quick else 30)
 
 
 def many_row(n: int, *, turns: int) -> Iterator[Outcome]:

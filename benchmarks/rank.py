@@ -9,7 +9,7 @@ from itertools import cycle
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from benchmarks.workloads import floor, pool, warm_ranker
 
-SHAPES = ((125, 136, 2.0), (1000, 136, 1.5), (24, 700, 1.5))
+SHAPES = ((125, 136, 1.6), (1000, 136, 1.25), (24, 700, 1.3))
 
 
 def parts(quick: bool) -> Iterator[Part]:

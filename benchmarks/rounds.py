@@ -1,29 +1,70 @@
-"""Long runs: flat time and memory over 20,000 rounds, and what 1,000 whole rounds of a simulation cost."""
+"""Whole rounds: rank and update against their floors, 1,000 of a simulation, time and memory over 20,000."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import lapack
 
-from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, resampled, spread
-from benchmarks.workloads import products
+from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, no_garbage, resampled, spread
+from benchmarks.workloads import documents, products
+from fairexp import FairExp, PairRank
 from fairexp.randomness import make_rng
+from fairexp.rankers.pairs import preference_rows
 from fairexp.simulation.run import run
 from fairexp.simulation.settings import DataSettings, RunSettings
+from fairexp.users import load_user
 
 ROUNDS = 1000
+PER_TURN = 8
+"""Rounds that make one sample of a whole round."""
 
 
 def parts(quick: bool) -> Iterator[Part]:
-    """A row for the whole loop, and two for a long run in a process of its own."""
+    """Rows for a round and for the whole loop, and two for a long run in a process of its own."""
+    yield partial(round_row, turns=20 if quick else 100)
     yield partial(whole_loop, turns=2 if quick else 5)
     yield partial(long_run, quick)
+
+
+def round_row(*, turns: int) -> Iterator[Outcome]:
+    """rank and update, on another query each time, against the products, a rank-m update and a Cholesky solve.
+
+    The floor learns from as many rows as the clicks gave, and solves nothing where they gave none.
+    """
+    data = documents("mslr-pagerank")
+    ranker = FairExp(PairRank(data.n_features, length=10, seed=1), tolerance=0.1, seed=2)
+    user, rng = load_user("perfect", n_grades=5, seed=3), np.random.default_rng(0)
+    inverse, target = np.eye(data.n_features), rng.standard_normal(data.n_features)
+    matrix, taken = np.eye(data.n_features), np.zeros((2, turns))
+    with no_garbage():
+        for number in range(-300, turns * PER_TURN):
+            query, grades = data.query(number % data.n_queries), data.grades[data.rows(number % data.n_queries)]
+            started = time.perf_counter()
+            ranking = ranker.rank(query)
+            ranked = time.perf_counter()
+            clicks = user.browse(ranking, grades)
+            clicked = time.perf_counter()
+            ranker.update(ranking, clicks)
+            updated = time.perf_counter()
+            rows = preference_rows(ranking.features, clicks, rng.random(len(clicks)))
+            floor_started = time.perf_counter()
+            products(query.features, inverse)
+            if len(rows):
+                matrix += rows.T @ rows
+                lapack.dposv(matrix, target)
+            if number >= 0:
+                taken[0, number // PER_TURN] += ranked - started + updated - clicked
+                taken[1, number // PER_TURN] += time.perf_counter() - floor_started
+    what = f"a round of FairExp(PairRank), rank and update, about {data.n_documents // data.n_queries} documents, d=136"
+    yield compare(what, "X M^-1 X^T, a rank-m update and a Cholesky solve", Bar(1.8), taken[0], taken[1])
 
 
 def whole_loop(*, turns: int) -> Iterator[Outcome]:

@@ -186,7 +186,7 @@ def _announce(service: Any, port: int, mode: str) -> None:
     while not service.ready:
         time.sleep(0.01)
     if mode == "constant":
-        _make_constant(service.engine.desk("bench").runtime.ranker)
+        _make_constant(service.engine.policy("bench").runtime.ranker)
     print(port, flush=True)
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from fairexp.data.synthetic import world
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.runtime import Candidates
 from fairexp.service.log import codec as packing
 from fairexp.service.log.records import Floats32
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 
 N, D, LENGTH = 100, 136, 10
@@ -88,10 +89,10 @@ def time_row(*, turns: int) -> Iterator[Outcome]:
 
 def opened(path: Path) -> Engine:
     """An engine with a policy, which takes no snapshots."""
-    engine = Engine(open_store(path), Settings().changed({"snapshot_every": 10**9}))
+    engine = Engine(open_store(path), ServerSettings().changed({"snapshot_every": 10**9}))
     engine.start()
     groups = {"popular": 1.0, "niche": 1.0}
-    engine.put_policy("bench", PolicySpec(features=D, groups=groups, length=LENGTH, tolerance=0.1, seed=7))
+    Changes(engine).put("bench", PolicySpec(features=D, groups=groups, length=LENGTH, tolerance=0.1, seed=7))
     return engine
 
 

@@ -14,7 +14,7 @@ from scipy.stats import t
 
 from fairexp.arrays import Floats
 from fairexp.measures import HELDOUT_NDCG, ONLINE_NDCG, SPEED
-from fairexp.simulation.meter import discounted_weight
+from fairexp.metrics import total_discount
 from fairexp.simulation.pool.batch import run_many
 from fairexp.simulation.result import Result
 from fairexp.simulation.settings import DataSettings, RunSettings
@@ -63,7 +63,7 @@ def played(settings: RunSettings, width: str, *, seeds: int, jobs: int | None) -
 
 def quality(results: Sequence[Result]) -> Quality:
     """Quality by seed, from whole runs."""
-    online = [result.value(ONLINE_NDCG) / discounted_weight(result.rounds) for result in results]
+    online = [result.value(ONLINE_NDCG) / total_discount(result.rounds) for result in results]
     heldout = [np.nan if (found := result[HELDOUT_NDCG]) is None else found for result in results]
     milliseconds = [1e3 / result.value(SPEED) for result in results]
     return Quality(np.array(online), np.array(heldout), np.array(milliseconds))

@@ -10,8 +10,8 @@ from benchmarks.million import N_DOCUMENTS, N_FEATURES, POINTS, play_long, small
 from benchmarks.widths import Quality, interval, lines, quality
 from benchmarks.workloads import pool, warm_ranker
 from fairexp.measures import HELDOUT_NDCG, ONLINE_NDCG, SPEED
+from fairexp.metrics import GAMMA
 from fairexp.rankers.confidence import DiagonalConfidence
-from fairexp.simulation.meter import GAMMA
 from fairexp.simulation.result import Result
 
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from fairexp.cli.printing.progress import Bar, Lines, RoundsDone, watcher
-from fairexp.simulation.meter import GAMMA
+from fairexp.metrics import GAMMA
 from fairexp.simulation.settings import RunSettings
 
 RUNS = [RunSettings(ranker="pdgd", rounds=100), RunSettings(ranker="dbgd", rounds=100)]

@@ -1,6 +1,7 @@
 """Kernels on inputs of every size and shape: `make test-bounds` runs many more cases, with every index checked."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -30,6 +31,8 @@ def test_linear_models(rng, n, d, scale):
     features, weights = tied(rng, n, d), scale * rng.normal(size=d)
     for scores in (linear.linear_scores(features, weights), linear.bounded_scores(features, weights, 10.0)):
         assert scores.shape == (n,) and len(set(scores[(features == features[0]).all(axis=1)].tolist())) == 1
+    products, others = linear.row_products(features, features + 1.0), np.abs(features * (features + 1.0)).sum(axis=1)
+    assert np.allclose(products, (features * (features + 1.0)).sum(axis=1), rtol=0.0, atol=1e-12 * others.max())
     k = int(rng.integers(1, 45))
     keys = rng.random(n)
     expected = np.lexsort((keys, -scores))[:k]
@@ -169,7 +172,9 @@ def test_text_that_is_nearly_right(lines, width, n_rows):
 def check_parsing(text, width, n_rows):
     """Parse to the end, as a caller would; a copy of exactly this size, so that no byte beyond it is read unseen."""
     block = np.array(list(text + b"\n"), dtype=np.uint8)
-    assert 0 <= letor.largest_id(block) <= 1 << 40
+    before_comments = [line.partition(b"#")[0] for line in text.split(b"\n")]
+    ids = [int(found) for line in before_comments for found in re.findall(rb"(?:^|[ \t\r\v\f])(\d+):", line)]
+    assert letor.largest_id(block) == min(max(ids, default=0), 1 << 40)
     at, code = 0, letor.FULL
     while code == letor.FULL:
         features, grades = np.empty((n_rows, width), dtype=np.float32), np.empty(n_rows, dtype=np.int64)

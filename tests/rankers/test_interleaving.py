@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
-from fairexp.kernels.learning.interleaving import draft_teams, draw_interleaved, expected_sign
+from fairexp.kernels.learning.interleaving import draft_by_score, draw_interleaved, expected_sign
 from fairexp.rankers.interleaving import (
     probabilistic,
     probabilistic_preference,
@@ -29,10 +29,12 @@ def test_team_draft_equals_the_obvious_one(n, length, seed):
     if n > 1:
         at = rng.integers(n - 1)  # a shared prefix of random length
         rival[at:] = rng.permutation(rival[at:])
-    coins = rng.random(length) < 0.5
+    coins = rng.random(length)
     m = min(length, n)
-    shown, team = draft_teams(current[:m], rival[:m], coins[:m], n)
-    expected = reference.team_draft(current, rival, coins, length)
+    shown, team = np.empty(m, dtype=np.int64), np.empty(m)
+    places = -np.argsort(current).astype(float), -np.argsort(rival).astype(float)
+    draft_by_score(*places, np.concatenate([rng.random(n), coins[:m]]), shown, team)
+    expected = reference.team_draft(current, rival, coins < 0.5, length)
     assert (shown.tolist(), team.tolist()) == (list(expected[0]), expected[1])
 
 

@@ -20,7 +20,7 @@ import pytest
 from fairexp.service.engine.engine import Engine
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.service import Service
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
 from tests.service.worlds import SPEC
@@ -72,7 +72,7 @@ def started() -> Iterator[Callable[..., Engine]]:
     engines: list[Engine] = []
 
     def start(address: str, **options: Any) -> Engine:
-        settings = Settings().changed(options.pop("settings", {}))
+        settings = ServerSettings().changed(options.pop("settings", {}))
         engine = Engine(open_store(address), settings, **options)
         engine.start()
         engines.append(engine)
@@ -91,7 +91,7 @@ def live() -> Iterator[Callable[..., Live]]:
     def start(
         address: str, *, policies: dict[str, PolicySpec] | None = None, wait: bool = True, **options: Any
     ) -> Live:
-        settings = Settings().changed(options.pop("settings", {}))
+        settings = ServerSettings().changed(options.pop("settings", {}))
         declared = {"shop": SPEC} if policies is None else policies
         headers = options.pop("headers", {})
         service = Service(open_store(address), settings=settings, policies=declared, **{"open": True, **options})

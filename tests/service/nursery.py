@@ -25,7 +25,7 @@ def main() -> None:
     from fairexp.service.http.server import server_config
     from fairexp.service.policies.rankers import try_out
     from fairexp.service.service import Service
-    from fairexp.service.settings import Settings
+    from fairexp.service.settings import ServerSettings
     from fairexp.service.store import open_store
     from tests.service.torture import SPEC
 
@@ -38,7 +38,7 @@ def main() -> None:
             die_with_parent()
             # Children hold no end of the pipe, so that it closes with the harness.
             os.close(sys.stdin.fileno())
-            store, changed = open_store(address), Settings().changed(settings)
+            store, changed = open_store(address), ServerSettings().changed(settings)
             service = Service(store, settings=changed, policies={"shop": SPEC}, open=True)
             uvicorn.Server(server_config(service, port=port)).run()
             os._exit(0)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from fairexp.data import world
 from fairexp.errors import ArgumentError
-from fairexp.metrics import misordered_pairs, ndcg
+from fairexp.metrics import GAMMA, misordered_pairs, ndcg
 from fairexp.rankers.controls import FixedScores, Oracle
-from fairexp.simulation.meter import GAMMA, Meter, PlayedRound, checkpoints, heldout_ndcg
+from fairexp.simulation.meter import Meter, PlayedRound, checkpoints, heldout_ndcg
 from fairexp.simulation.trace import Trace
 from fairexp.types import Query, Ranking
 

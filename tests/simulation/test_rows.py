@@ -8,7 +8,7 @@ from pyarrow import parquet
 from fairexp.charts.rows import over_seeds
 from fairexp.errors import DataError
 from fairexp.measures import UF
-from fairexp.simulation.meter import GAMMA
+from fairexp.metrics import GAMMA
 from fairexp.simulation.rows import read_rows, read_run
 from fairexp.simulation.run import run
 from fairexp.simulation.settings import DataSettings, RunSettings

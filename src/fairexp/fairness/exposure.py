@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError, DataError
-from fairexp.users.interventions import randomised_clicks, swapped_clicks
 from fairexp.validation import as_shares, check_count
 
 __all__ = [
@@ -22,9 +21,7 @@ __all__ = [
     "ReachableGap",
     "estimate_exposure",
     "exposure_curve",
-    "randomised_clicks",
     "reachable_gap",
-    "swapped_clicks",
 ]
 
 CURVES: Mapping[str, Callable[[Floats], Floats]] = {

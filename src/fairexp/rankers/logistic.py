@@ -61,8 +61,9 @@ class PairwiseLogistic:
         """Learn from preference rows (m, d), winner minus loser."""
         if len(rows) == 0:
             return
-        for part in np.array_split(rows, -(-len(rows) // self.window)) if self.window else [rows]:
-            self._insert(part)
+        most = self.window or len(rows)
+        for first in range(0, len(rows), most):
+            self._insert(rows[first : first + most])
         self._fit()
 
     def objective(self, theta: Floats) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
 from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore, mark_certain, surely_far
+from fairexp.kernels.learning.linear import row_products
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
@@ -28,6 +29,8 @@ clicks leave uncertain about theta is worth about d / 2; a thousandth changes no
 SLAB = 64
 """Rows of the Gram matrix that are held at once."""
 
+_NO_ORDER = np.zeros(0, dtype=np.int64)
+
 
 class PairRank(Explorer):
     """Orders are certain where the confidence interval of their probability excludes 1/2; the rest is explored.
@@ -45,6 +48,9 @@ class PairRank(Explorer):
 
     Y. Jia, H. Wang, S. Guo and H. Wang, PairRank: Online Pairwise Learning to Rank by Divide-and-Conquer, WWW 2021.
     """
+
+    learns_by_increments = True
+    relative_cost = 10.0
 
     def __init__(
         self,
@@ -107,7 +113,7 @@ class PairRank(Explorer):
         # Ties are never certain, so their order matters only where blocks are sorted by score.
         by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else np.argsort(-scores)
         certain, last, above, below = self._certain_orders(query.features.take(by_score, axis=0), scores[by_score])
-        shuffled = np.argsort(keys if self.within_block == "random" else keys[:0])
+        shuffled = np.argsort(keys) if self.within_block == "random" else _NO_ORDER
         block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
         by_document[by_score] = block
@@ -123,7 +129,7 @@ class PairRank(Explorer):
         """
         n, factor = len(scores), self.width_factor
         weighted = self.confidence.weigh(features)
-        squares = np.einsum("ij,ij->i", weighted, features)
+        squares = row_products(weighted, features)
         certain = np.zeros((n, n), dtype=np.bool_)
         last, above, below = np.arange(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         for first in range(0, n, SLAB):
@@ -144,6 +150,9 @@ class PairRank(Explorer):
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(features @ self.model.theta)
+
+    def linear_model(self) -> Floats:
+        return self.model.theta
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
         self.model.take_over(before.model, matching)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairexp.errors import FairexpError
+from fairexp.mistakes import Mistake
 
 
 class ServiceError(FairexpError):
@@ -43,6 +44,12 @@ def invalid(field: str, given: object, expected: str, remedy: str = "") -> Servi
     """
     message = f"{field}: expected {expected}, got {given}"
     return ServiceError("invalid", f"{message}. {remedy}" if remedy else message, field=field)
+
+
+def misfit(mistake: Mistake) -> ServiceError:
+    """A 422 about what does not fit what is documented; without a field of its own it is about the body."""
+    field = mistake.field or "body"
+    return ServiceError("invalid", str(mistake) if mistake.path else f"{field}: {mistake}", field=field)
 
 
 def unknown_policy(name: str) -> ServiceError:

@@ -1,4 +1,4 @@
-"""A running service: its engine, who may use it, its metrics, and how it starts and stops."""
+"""A running service: its engine, who may use it, its metrics, how it ranks and learns, and how it starts and stops."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import Request
-from fastapi.params import Depends
 
 from fairexp.errors import FairexpError
-from fairexp.service.administration.changes import Order, Prefer
+from fairexp.service.administration.change import ChangeRequest
+from fairexp.service.administration.changes import Changes
+from fairexp.service.administration.declaration import Prefer
 from fairexp.service.bodies.budget import Budget
 from fairexp.service.bodies.reader import Reader
-from fairexp.service.engine.engine import Engine, Ranked
-from fairexp.service.engine.gates import Gates
+from fairexp.service.engine.engine import Engine, Learned, Ranked
+from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.runtime import Candidates, Runtime
 from fairexp.service.http.answers import read_body
 from fairexp.service.http.connections import Connections
-from fairexp.service.http.keys import PUBLIC, Access
-from fairexp.service.http.telemetry import Metrics
+from fairexp.service.http.keys import Access
+from fairexp.service.http.metrics import Metrics
+from fairexp.service.limit import Limit
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
-from fairexp.service.settings import Settings
-from fairexp.service.store.base import Key, Store
+from fairexp.service.settings import ServerSettings
+from fairexp.service.store.base import Store
 from fairexp.service.views.page.cache import ChartCache
 
 LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")
-RANKING_THREADS = 8
+WORKING_THREADS = 8
+"""So many policies rank or learn at once."""
+
 WAITING_THREADS = 32
+"""For what waits for the store, or for a policy at work: many, so that none waits for want of a thread."""
+
 BUSY_SECONDS = 10.0
 """How long a server waits at its start for the one before it to let go of the store."""
-
-EACH = "each policy"
-"""About a route that comes upon policies by itself, and asks `sees` or `check_policy` about each of them."""
-
-ALL = "all policies"
-"""About a route that tells of all policies at once: not for keys that are limited to some."""
 
 
 class Service:
@@ -56,29 +56,30 @@ class Service:
         self,
         store: Store,
         *,
-        settings: Settings | None = None,
+        settings: ServerSettings | None = None,
         policies: Mapping[str, PolicySpec] | None = None,
         prefer: Prefer | None = None,
         discard: bool = False,
         open: bool = False,
         fatal: Callable[[FairexpError], None] | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or ServerSettings()
         self.engine = Engine(store, self.settings)
         self.access = Access(open=open, default_rate=self.settings.requests_per_second)
-        self.gates = Gates(self.settings)
+        self.changes = Changes(self.engine)
+        most = self.settings.max_waiting_feedback
+        self.feedback = Limit("requests with feedback", most=most, setting="max_waiting_feedback")
         self.budget = Budget(self.settings.max_bodies_bytes)
         self.reader = Reader(self.settings)
         self.connections = Connections(self.settings)
         self.metrics = Metrics(
-            self.engine, self.gates, budget=self.budget, reader=self.reader, connections=self.connections
+            self.engine, self.feedback, budget=self.budget, reader=self.reader, connections=self.connections
         )
-        self._turns: dict[tuple[str, str], asyncio.Lock] = {}
-        self._rankers = ThreadPoolExecutor(RANKING_THREADS, thread_name_prefix="fairexp-rank")
+        self._threads = ThreadPoolExecutor(WORKING_THREADS, thread_name_prefix="fairexp-work")
         self.charts = ChartCache()
         self._policies = dict(policies or {})
         self._prefer = prefer
-        self._order = Order(by="the policy file", origin="file", discard=discard)
+        self._change_request = ChangeRequest(by="the policy file", origin="file", discard=discard)
         self._fatal = fatal
         self._tasks: list[asyncio.Task[None]] = []
         self.declared = False
@@ -90,7 +91,6 @@ class Service:
 
     def start(self) -> None:
         """Begin to get ready; the health check answers meanwhile."""
-        # Threads that wait, for the store or for a policy's lock: many, so that none waits for want of a thread.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WAITING_THREADS, "fairexp-wait"))
         self._tasks.append(asyncio.create_task(self._get_ready()))
 
@@ -101,7 +101,7 @@ class Service:
             with suppress(asyncio.CancelledError):
                 await task
         await asyncio.to_thread(self.engine.close)
-        self._rankers.shutdown(wait=False)
+        self._threads.shutdown(wait=False)
         await asyncio.to_thread(self.reader.stop)
 
     async def read(self, request: Request, limit: str, function: Callable[..., Result], **options: Any) -> Result:
@@ -114,32 +114,33 @@ class Service:
     async def rank(
         self, policy: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
     ) -> Ranked:
-        """A ranking that is on disk. Others are served meanwhile, however long the search for it takes.
-
-        Rankings of one policy come one after the other, so they wait here for their turn and not in a thread each.
-        """
-        self.engine.desk(policy)
-        with self.gates.rankings(policy).passage():
-            async with self.turn("rank", policy):
-                call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked)
-                ranked = await self.in_thread(call)
-            await kept(asyncio.wrap_future(ranked.kept))
+        """A ranking that is on disk; a 503 if too many of the policy wait already."""
+        queue = self.engine.policy(policy).queue
+        with queue.rankings.place():
+            call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked)
+            ranked = await queue.rank(partial(self.in_thread, call))
+            await _on_disk(ranked.kept)
         return ranked
+
+    async def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
+        """What was made of feedback that is on disk; its request has a place in `feedback`, however many it brings."""
+        live = self.engine.policy_of(ranking_id)
+        call = partial(self.engine.learn, ranking_id, events, final=final)
+        learned = await live.queue.learn(partial(self.in_thread, call))
+        await _on_disk(learned.kept)
+        self.metrics.learned(live.row.name, learned)
+        return learned
 
     def expected(self, policy: str) -> PolicySpec:
         """The policy as it is now; a 404 or a 503 if a ranking would be refused: told before its body is read."""
-        desk = self.engine.desk(policy)
-        self.gates.rankings(policy).check()
-        return desk.runtime.spec
+        live = self.engine.policy(policy)
+        live.queue.rankings.check()
+        return live.runtime.spec
 
-    def turn(self, what: str, policy: str) -> asyncio.Lock:
-        """Held while a policy does one thing of a kind; those who wait are served in the order in which they came."""
-        return self._turns.setdefault((what, policy), asyncio.Lock())
-
-    async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """What `function` returns, run in a thread of its own kind: those that wait for the store are elsewhere."""
+    def in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
+        """Begin `function` in a thread that waits for nothing but work: those that wait for the store are elsewhere."""
         call = partial(contextvars.copy_context().run, function, *arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._rankers, call)
+        return asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def _get_ready(self) -> None:
         started = time.monotonic()
@@ -175,7 +176,7 @@ class Service:
             self.engine.start()
         self.access.use(self.engine.store.keys())
         for name, spec in self._policies.items():
-            change = self.engine.changes.declare(name, spec, self._order, prefer=self._prefer)
+            change = self.changes.declare(name, spec, self._change_request, prefer=self._prefer)
             facts = {"policy": name, "version": change.version, "action": change.action, **change.effects.plain()}
             LOG.info("policy declared", extra={"facts": facts})
 
@@ -191,61 +192,6 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def allow(role: str, about: str = "") -> Depends:
-    """The decision on a route: `public`, or the role that a key needs, and `about` which policies it must be for.
-
-    `about` is the path's parameter that names the policy, or `EACH`, or `ALL`. Feedback is let in as far as its gate
-    allows.
-    """
-    if (role == PUBLIC) != (about == ""):
-        raise ValueError(f"route: a role needs a decision about policies, and `public` none; got {role!r}, {about!r}")
-
-    async def decide(request: Request) -> None:
-        header = request.headers.get("authorization", "")
-        token = header[7:] if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
-        service = service_of(request)
-        key = request.state.key = service.access.check(role, token=token, headers=request.headers)
-        request.scope["facts"] = {"key": "-" if key is None else key.id}
-        if about == ALL and key is not None and key.policies:
-            raise not_allowed("all policies")
-        if about not in ("", EACH, ALL):
-            check_policy(request, request.path_params[about])
-        if role != PUBLIC and not (service.declared and service.engine.ready):
-            raise ServiceError("starting", "the service is starting; try again shortly", status=503, retry_after=1.0)
-
-    async def decide_and_pass(request: Request) -> AsyncIterator[None]:
-        await decide(request)
-        with service_of(request).gates.feedback.passage():
-            yield
-
-    decision: Any = decide_and_pass if role == "feedback" else decide
-    decision.decision = (role, about)
-    return Depends(decision)
-
-
-def sees(request: Request, policy: str) -> bool:
-    """Whether whoever asks may know of this policy."""
-    key: Key | None = request.state.key
-    return key is None or key.sees(policy)
-
-
-def check_policy(request: Request, policy: str) -> None:
-    """A 403 unless whoever asks may use this policy, whether there is one of that name or not."""
-    if not sees(request, policy):
-        raise not_allowed(f"the policy {policy[:80]!r}")
-
-
-def not_allowed(what: str) -> ServiceError:
-    """The 403 for a key that is limited to other policies."""
-    return ServiceError("not_allowed", f"authorization: this key is not for {what}", status=403, field="authorization")
-
-
-def who(request: Request) -> str:
-    """Who asks, for records of what was done: the key's id and name, or `open`."""
-    key: Key | None = request.state.key
-    return "open" if key is None else f"key {key.id} ({key.name})"
-
-
-async def kept(future: Awaitable[None]) -> None:
+async def _on_disk(kept: Future[None]) -> None:
     """Wait until something is on disk; a caller that goes away does not undo it."""
-    await asyncio.shield(future)
+    await asyncio.shield(asyncio.wrap_future(kept))

@@ -12,25 +12,13 @@ from fairexp.data import Dataset
 from fairexp.fairness.ledger import Ledger
 from fairexp.kernels.measures.quality import shown_quality
 from fairexp.measures import ADDED_REGRET, HELDOUT_NDCG, MISORDERED, NDCG, ONLINE_NDCG, QUALIFIED, UF
-from fairexp.metrics import dataset_ndcg, misordered_pairs
+from fairexp.metrics import GAMMA, dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts
 from fairexp.rankers.base import Ranker
 from fairexp.types import Ranking
 
-GAMMA = 0.9995
-"""The chance that the session goes on after a round: the paper's discount for online NDCG."""
-
 _GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
-
-
-def discounted_weight(rounds: int, *, after: int = 0) -> float:
-    """What the rounds up to `rounds`, but for the first `after`, weigh in online NDCG: divided by it, it is a mean.
-
-    >>> round(discounted_weight(2), 9), round(discounted_weight(2, after=1), 9)
-    (1.9995, 0.9995)
-    """
-    return (GAMMA**after - GAMMA**rounds) / (1 - GAMMA)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

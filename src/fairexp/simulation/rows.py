@@ -9,7 +9,8 @@ from typing import Any
 
 from fairexp.errors import DataError
 from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ONLINE_NDCG, ONLINE_NDCG, UF
-from fairexp.simulation.meter import checkpoints, discounted_weight
+from fairexp.metrics import total_discount
+from fairexp.simulation.meter import checkpoints
 from fairexp.simulation.result import SETTINGS, TRACE
 
 Row = dict[str, Any]
@@ -44,7 +45,7 @@ def read_run(folder: Path) -> list[Row]:
             {
                 **{key: settings[key] for key in ("ranker", "user", "seed")},
                 "round": mark,
-                MEAN_ONLINE_NDCG.name: trace[ONLINE_NDCG.name][mark - 1] / discounted_weight(mark),
+                MEAN_ONLINE_NDCG.name: trace[ONLINE_NDCG.name][mark - 1] / total_discount(mark),
                 HELDOUT_NDCG.name: trace[HELDOUT_NDCG.name][mark - 1],
                 MAX_UF.name: None if gaps is None else max(gaps[start:mark]),
             }

@@ -22,6 +22,7 @@ from fairexp.users.base import User
 from fairexp.users.cascade import Cascade
 from fairexp.users.dependent import PRESET_NAMES, DependentClickModel, dependent_clicks
 from fairexp.users.position import PositionBased
+from fairexp.yaml_reader import read_mapping
 
 _MODELS: Mapping[str, tuple[Callable[..., User], tuple[str, ...], tuple[str, ...]]] = {
     "dependent": (DependentClickModel, ("click", "stop"), ("stop_after",)),
@@ -57,19 +58,10 @@ def load_user(
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    import yaml
-
     if not path.is_file():
         names = ", ".join(map(repr, PRESET_NAMES))
         raise ArgumentError("user", repr(str(path)), f"one of {names}, or a YAML file that exists")
-    try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        problem = " ".join(str(error).split())
-        raise ArgumentError("user", f"{path}, which does not parse ({problem})", "a YAML file") from error
-    if not isinstance(settings, dict):
-        raise ArgumentError("user", f"{path}, which holds no keys", "a YAML file with lines such as 'model: cascade'")
-    return {str(key): value for key, value in settings.items()}
+    return read_mapping(path, "user", example="model: cascade").values
 
 
 def _build(settings: dict[str, Any], path: Path, seed: Seed) -> User:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fairexp.client import AsyncClient
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from tests.service.live import Live, Standstill
@@ -36,7 +37,7 @@ def test_the_tolerance_holds_over_the_sequence_of_charges(live: Callable[..., Li
     engine = running.service.engine
     spent, n_shown = np.zeros(2), 0
     for entry in engine.store.latest(1, 2, limit=1000)[::-1]:  # type: ignore[arg-type]
-        shown, _ = engine.archive.ranking(engine.desk("shop"), entry.seq)
+        shown, _ = engine.archive.ranking(engine.policy("shop"), entry.seq)
         assert shown.spent is not None and shown.exposure is not None and shown.groups is not None
         assert np.array_equal(shown.spent, spent), "a ranking was charged out of order"
         spent = spent + np.bincount(shown.groups, weights=shown.exposure, minlength=2)
@@ -51,8 +52,8 @@ def test_a_ranking_waits_for_one_update_at_most(live: Callable[..., Live], sqlit
     running = live(sqlite_address)
     engine = running.service.engine
     ids = [rank(engine, number).id for number in range(10)]
-    desk = engine.desk("shop")
-    update = desk.runtime.ranker.update
+    policy = engine.policy("shop")
+    update = policy.runtime.ranker.update
     entered, permits = threading.Semaphore(0), threading.Semaphore(0)
 
     def held(*arguments: object, **options: object) -> None:
@@ -60,7 +61,7 @@ def test_a_ranking_waits_for_one_update_at_most(live: Callable[..., Live], sqlit
         assert permits.acquire(timeout=SECONDS)
         update(*arguments, **options)  # type: ignore[arg-type]
 
-    desk.runtime.ranker.update = held  # type: ignore[method-assign]
+    policy.runtime.ranker.update = held  # type: ignore[method-assign]
 
     async def meet() -> None:
         async with AsyncClient(running.url, timeout_seconds=SECONDS) as client:
@@ -69,7 +70,7 @@ def test_a_ranking_waits_for_one_update_at_most(live: Callable[..., Live], sqlit
             for number in range(4):
                 assert await asyncio.to_thread(entered.acquire, timeout=SECONDS)
                 ranking = asyncio.create_task(client.rank("shop", IDS, matrix(number), groups=BY_ID))
-                await asyncio.to_thread(until, lambda: any(not ticket.learns for ticket in desk.turns.waiting))
+                await asyncio.to_thread(until, lambda: any(not ticket.learns for ticket in policy.queue.waiting))
                 assert not ranking.done()
                 permits.release()  # for the update that is under way, and for no other
                 await asyncio.wait_for(ranking, SECONDS)
@@ -106,13 +107,13 @@ def test_a_long_search_holds_up_nobody_else(live: Callable[..., Live], sqlite_ad
             hold.go_on()
             await asyncio.gather(late, *searches)
 
-    with Standstill(running.service.engine.desk("shop").runtime.ranker, "rank") as hold:
+    with Standstill(running.service.engine.policy("shop").runtime.ranker, "rank") as hold:
         asyncio.run(meet())
 
 
 def test_threads_may_share_an_engine(started: Callable[..., Engine], sqlite_address: str) -> None:
     engine = started(sqlite_address, settings={"cached_bytes": 35_000})
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     problems: list[BaseException] = []
 
     def visitor(number: int) -> None:
@@ -130,5 +131,5 @@ def test_threads_may_share_an_engine(started: Callable[..., Engine], sqlite_addr
     for thread in threads:
         thread.join()
     assert not problems
-    totals = engine.desk("shop").runtime.totals
+    totals = engine.policy("shop").runtime.totals
     assert totals.rounds == totals.events == totals.clicks == 60

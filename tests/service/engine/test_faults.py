@@ -216,7 +216,7 @@ def test_it_waits_for_a_database_that_is_not_there_yet(
     assert starting.status_code == 503 and starting.json()["error"]["code"] == "starting"
     place.unlink()
     running.wait_ready()
-    assert running.service.engine.desk("shop").runtime.spec == SHOP
+    assert running.service.engine.policy("shop").runtime.spec == SHOP
 
 
 def _policy(running: Live) -> dict[str, Any]:

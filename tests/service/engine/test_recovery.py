@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.administration.changes import Order
+from fairexp.service.administration.change import ChangeRequest
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
@@ -23,7 +24,7 @@ RANKERS = ("fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco", "fairexp-ra
 def same(one: Engine, other: Engine) -> None:
     """Both engines stand at the same bits."""
     for name in one.names():
-        (meta, arrays), (other_meta, other_arrays) = (engine.desk(name).runtime.state() for engine in (one, other))
+        (meta, arrays), (other_meta, other_arrays) = (engine.policy(name).runtime.state() for engine in (one, other))
         assert meta == other_meta
         assert first_difference(arrays, other_arrays) is None
 
@@ -31,13 +32,13 @@ def same(one: Engine, other: Engine) -> None:
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_the_log_alone_rebuilds_the_state_bit_for_bit(started: Start, sqlite_address: str, ranker: str) -> None:
     engine = started(sqlite_address, settings={"snapshot_every": 17})
-    engine.put_policy("shop", SPEC.model_copy(update={"ranker": ranker}))
+    Changes(engine).put("shop", SPEC.model_copy(update={"ranker": ranker}))
     play(engine, 40)
-    desk = engine.desk("shop")
-    meta, arrays = desk.runtime.state()
+    policy = engine.policy("shop")
+    meta, arrays = policy.runtime.state()
     engine.writer.submit([]).result(10)
     for use_snapshots in (True, False):
-        loaded = load_policy(engine.store, desk.row, use_snapshots=use_snapshots)
+        loaded = load_policy(engine.store, policy.row, use_snapshots=use_snapshots)
         assert (loaded.snapshot_seq > 0) == use_snapshots
         assert loaded.runtime.state()[0] == meta
         assert first_difference(loaded.runtime.state()[1], arrays) is None
@@ -45,12 +46,12 @@ def test_the_log_alone_rebuilds_the_state_bit_for_bit(started: Start, sqlite_add
 
 def test_a_restart_continues_as_if_nothing_had_been(started: Start, address: str, tmp_path: object) -> None:
     interrupted = started(address, settings={"snapshot_every": 25})
-    interrupted.put_policy("shop", SPEC)
+    Changes(interrupted).put("shop", SPEC)
     first = play(interrupted, 20)
     interrupted.close()
     resumed = started(address)
     straight = started(f"{tmp_path}/straight.db")
-    straight.put_policy("shop", SPEC)
+    Changes(straight).put("shop", SPEC)
     _same_stream(straight, resumed)
     play(straight, 20)
     for number in range(20, 40):
@@ -65,7 +66,7 @@ def test_a_restart_continues_as_if_nothing_had_been(started: Start, address: str
 
 def _same_stream(engine: Engine, other: Engine) -> None:
     """The seed is the same, so the streams are."""
-    keys = [each.desk("shop").runtime.ranker.state()["stream"] for each in (engine, other)]
+    keys = [each.policy("shop").runtime.ranker.state()["stream"] for each in (engine, other)]
     assert np.array_equal(*keys)
 
 
@@ -82,19 +83,19 @@ CHANGES = (
 def test_versions_are_replayed_too(started: Start, address: str) -> None:
     """Whatever changes between them, late feedback for earlier versions included."""
     engine = started(address, settings={"snapshot_every": 10_000})
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     early = play(engine, 10)
     spec = SPEC
     for number, change in enumerate(CHANGES, start=1):
         spec = spec.model_copy(update=change)
-        engine.put_policy("shop", spec, Order(discard=True))
+        Changes(engine).put("shop", spec, ChangeRequest(discard=True))
         play(engine, 10, start=10 * number)
         engine.learn(early[number], [GivenEvent(id=f"late {number}", position=1)]).kept.result(10)
-    engine.changes.rollback("shop", 3, Order())
+    Changes(engine).rollback("shop", 3)
     play(engine, 10, start=100)
-    meta, arrays = engine.desk("shop").runtime.state()
+    meta, arrays = engine.policy("shop").runtime.state()
     engine.writer.submit([]).result(10)
-    loaded = load_policy(engine.store, engine.desk("shop").row, use_snapshots=False)
+    loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=False)
     assert loaded.runtime.state()[0] == meta
     assert first_difference(loaded.runtime.state()[1], arrays) is None
     assert [version.version for version in loaded.versions] == list(range(1, len(CHANGES) + 3))
@@ -102,13 +103,13 @@ def test_versions_are_replayed_too(started: Start, address: str) -> None:
 
 def test_a_corrupt_snapshot_is_passed_over(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address, settings={"snapshot_every": 20})
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     play(engine, 30)
-    state = engine.desk("shop").runtime.state()
+    state = engine.policy("shop").runtime.state()
     engine.close()
     _spoil(sqlite_address)
     resumed = started(sqlite_address)
-    assert first_difference(resumed.desk("shop").runtime.state()[1], state[1]) is None
+    assert first_difference(resumed.policy("shop").runtime.state()[1], state[1]) is None
 
 
 def _spoil(path: str) -> None:
@@ -127,7 +128,7 @@ def spoilt(started: Start, address: str, change: str, *values: bytes, anew: bool
     """An engine that starts on a store with a good policy and a bad one, whose log was changed (and sealed `anew`)."""
     engine = started(address)
     for name in ("bad", "good"):
-        engine.put_policy(name, SPEC)
+        Changes(engine).put(name, SPEC)
         play(engine, 5, policy=name)
     engine.close()
     with tampering(address) as execute:
@@ -143,7 +144,7 @@ def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start
 
     resumed = spoilt(started, sqlite_address, "DELETE FROM log WHERE policy = 1 AND seq = 3")
     assert not resumed.healthy
-    assert "from entry 2 to 4" in str(resumed.desk("bad").problem)
+    assert "from entry 2 to 4" in str(resumed.policy("bad").problem)
     with pytest.raises(ServiceError, match="could not be restored"):
         rank(resumed, policy="bad")
     rank(resumed, policy="good")
@@ -154,7 +155,7 @@ def test_a_record_that_is_whole_and_makes_no_sense_stops_one_policy_only(started
 
     change = "UPDATE log SET payload = ? WHERE policy = 1 AND seq = 2"
     resumed = spoilt(started, sqlite_address, change, pack({"odd": 1}, {}), anew=True)
-    assert "KeyError in a record" in str(resumed.desk("bad").problem)
+    assert "KeyError in a record" in str(resumed.policy("bad").problem)
     rank(resumed, policy="good")
 
 
@@ -168,12 +169,12 @@ def test_two_servers_cannot_share_a_store(started: Start, address: str) -> None:
 
 def test_the_ledger_is_the_sum_over_shown_rankings(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", PolicySpec(features=3, groups={"a": 1.0, "b": 2.0}, length=4, tolerance=1.0))
+    Changes(engine).put("shop", PolicySpec(features=3, groups={"a": 1.0, "b": 2.0}, length=4, tolerance=1.0))
     total = np.zeros(2)
     for number in range(25):
         shown = rank(engine, number).shown
         assert shown.exposure is not None and shown.groups is not None
         total += np.bincount(shown.groups, weights=shown.exposure, minlength=2)
-    ledger = engine.desk("shop").runtime.ranker.ledger  # type: ignore[attr-defined]
+    ledger = engine.policy("shop").runtime.ranker.ledger  # type: ignore[attr-defined]
     assert np.array_equal(ledger.exposure, total)
-    assert np.array_equal(engine.desk("shop").runtime.totals.exposure, total)
+    assert np.array_equal(engine.policy("shop").runtime.totals.exposure, total)

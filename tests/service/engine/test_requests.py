@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from fairexp.client import AsyncClient, Client
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.repeats import RecentRequests
 from fairexp.service.policies.spec import FeedbackSpec, RetentionSpec
@@ -140,7 +141,7 @@ def test_another_version_tells_the_old_answer(serve: Serve, sqlite_address: str)
 
 def test_many_at_once_are_ranked_once(started: Start, address: str) -> None:
     engine = started(address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     n_threads, ids = 8, [f"r{number}" for number in range(6)]
     barrier = threading.Barrier(n_threads)
 
@@ -151,12 +152,12 @@ def test_many_at_once_are_ranked_once(started: Start, address: str) -> None:
     with ThreadPoolExecutor(n_threads) as pool:
         told = [future.result(60) for future in [pool.submit(everything) for _ in range(n_threads)]]
     assert all(each == told[0] for each in told) and len(set(told[0])) == len(ids)
-    assert engine.desk("shop").runtime.totals.rounds == len(ids)
+    assert engine.policy("shop").runtime.totals.rounds == len(ids)
 
 
 def test_an_answer_waits_for_the_first_to_be_on_disk(started: Start, address: str, monkeypatch: Any) -> None:
     engine = started(address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     commit, going, entered = engine.store.commit, threading.Event(), threading.Event()
 
     def slowly(writes: Any) -> None:
@@ -173,37 +174,40 @@ def test_an_answer_waits_for_the_first_to_be_on_disk(started: Start, address: st
         second = pool.submit(engine.rank, "shop", lambda runtime: asked, request_id="r")
         going.set()
         assert second.result(30).id == first.id
-    assert first.kept.done() and engine.desk("shop").runtime.totals.rounds == 1
+    assert first.kept.done() and engine.policy("shop").runtime.totals.rounds == 1
 
 
 def test_ids_that_are_no_longer_at_hand_are_found_in_the_store(started: Start, address: str, monkeypatch: Any) -> None:
     engine = started(address)
-    engine.put_policy("shop", SPEC)
-    desk = engine.desk("shop")
-    desk.requests = RecentRequests(most=2)
+    Changes(engine).put("shop", SPEC)
+    policy = engine.policy("shop")
+    policy.requests = RecentRequests(most=2)
     told = [ask(engine, f"r{number}", number).id for number in range(12)]
-    assert len(desk.requests) <= 4
+    assert len(policy.requests) <= 4
     assert [ask(engine, f"r{number}", number).id for number in range(12)] == told
     with pytest.raises(ServiceError, match="other candidates"):
         ask(engine, "r0", 1)
 
 
-def test_what_goes_while_one_looks_is_looked_for_again(started: Start, sqlite_address: str, monkeypatch: Any) -> None:
-    """Another request with the same id is ranked, kept, and gone from memory between the look and the turn."""
+def test_nobody_comes_between_the_look_and_the_ranking(started: Start, sqlite_address: str, monkeypatch: Any) -> None:
+    """Another request with the same id comes while one looks in vain: it waits, and is told what the first was told."""
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
-    desk, named, others = engine.desk("shop"), engine.archive.named, []
+    Changes(engine).put("shop", SPEC)
+    policy, named, others = engine.policy("shop"), engine.archive.named, []
 
     def interrupted(request_id: str) -> Any:
         found = named(request_id)
         if not others:
-            others.append("")
-            others[0] = ask(engine, "r").id
-            desk.requests.let_go(committed=desk.committed)
+            others.append(pool.submit(ask, engine, "r"))
+            assert pool.submit(policy.lock.acquire, blocking=False).result(30) is False, "others could come between"
+            policy.requests.let_go(committed=policy.committed)
         return found
 
     monkeypatch.setattr(engine.archive, "named", interrupted)
-    assert ask(engine, "r").id == others[0] and desk.runtime.totals.rounds == 1
+    with ThreadPoolExecutor(2) as pool:
+        first = ask(engine, "r")
+        assert others[0].result(30).id == first.id and others[0].result().repeated
+    assert policy.runtime.totals.rounds == 1
 
 
 def test_what_is_not_yet_on_disk_stays_at_hand() -> None:
@@ -212,16 +216,16 @@ def test_what_is_not_yet_on_disk_stays_at_hand() -> None:
         recent.put(f"r{seq}", seq, committed=0)
     assert len(recent) == 19
     recent.put("r20", 20, committed=18)
-    assert len(recent) == 2 and recent.look("r19")[1] == 19
+    assert len(recent) == 2 and recent.find("r19") == 19
     recent.let_go(committed=19)
-    assert len(recent) == 1 and recent.look("r20")[1] == 20
+    assert len(recent) == 1 and recent.find("r20") == 20
 
 
 def test_an_expired_id_is_new_again(started: Start, address: str) -> None:
     now = [1_000_000.0]
     engine = started(address, clock=lambda: now[0])
     times = {"feedback": FeedbackSpec(window_seconds=100), "retention": RetentionSpec(rankings_seconds=100)}
-    engine.put_policy("shop", SPEC.model_copy(update=times))
+    Changes(engine).put("shop", SPEC.model_copy(update=times))
     first = ask(engine, "r")
     now[0] += 100
     assert ask(engine, "r").id == first.id
@@ -233,7 +237,7 @@ def test_an_expired_id_is_new_again(started: Start, address: str) -> None:
 
 def test_without_an_id_each_request_is_a_ranking(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     assert rank(engine).id != rank(engine).id
 
 

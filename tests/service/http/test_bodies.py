@@ -7,8 +7,10 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +19,9 @@ import hypothesis
 import orjson
 import pytest
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from benchmarks.hostile import bodies
+from fairexp.mistakes import Mistake
 from fairexp.service.bodies import reader
 from fairexp.service.bodies.budget import Budget
 from fairexp.service.bodies.candidates import candidates_of
@@ -29,7 +31,7 @@ from fairexp.service.engine.runtime import Runtime
 from fairexp.service.policies import spec as policies
 from fairexp.service.problems import ServiceError
 from fairexp.service.service import Service
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
 from tests.service.worlds import SPEC, base64_body, rank_body
@@ -82,7 +84,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 def large(number: int = 0, **more: Any) -> bytes:
     """A valid request that is longer than what is read at once."""
-    return json.dumps(rank_body(number, **more)).encode() + b" " * Settings().large_body_bytes
+    return json.dumps(rank_body(number, **more)).encode() + b" " * ServerSettings().large_body_bytes
 
 
 def test_small_bodies_start_no_process(live: Start, sqlite_address: str) -> None:
@@ -108,13 +110,13 @@ def test_hostile_bodies_are_read_elsewhere_and_refused_by_name(running: Live, na
 
 
 def test_a_policy_within_the_limits_gathers_few_errors(running: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, told = [], policies.first_problem
+    counts, told = [], policies.found_by_pydantic
 
-    def counting(error: ValidationError) -> ServiceError:
-        counts.append(error.error_count())
-        return told(error)
+    def counting(errors: Sequence[Mapping[str, Any]]) -> Mistake:
+        counts.append(len(errors))
+        return told(errors)
 
-    monkeypatch.setattr(policies, "first_problem", counting)
+    monkeypatch.setattr(policies, "found_by_pydantic", counting)
     many = {f"k{number}": 0 for number in range(100)}
     for wrong in ({"features": [many] * 900}, {"features": 2, "exposure": ["x"] * 2000}, {"features": [{}] * 2000}):
         answer = running.client.put("/v1/policies/x", json={**wrong, "groups": many, "parameters": {"a": [[0]] * 2000}})
@@ -155,10 +157,10 @@ class Asking(threading.Thread):
 
 def test_others_are_served_while_the_reader_stands_still(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address, settings={"max_waiting_bodies": 1})
-    gate = running.service.reader.gate
+    limit = running.service.reader.limit
     with stopped_reader(running):
         asking = Asking(running, large(1))
-        until(lambda: gate.inside == 1)
+        until(lambda: limit.taken == 1)
         for number in range(5):
             assert running.client.get("/healthz").status_code == 200
             assert running.client.post(RANK, json=rank_body(number)).status_code == 200
@@ -177,7 +179,7 @@ def test_a_killed_reader_costs_one_answer_and_is_replaced(live: Start, sqlite_ad
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)  # so that the request is under way when the end comes
     asking = Asking(running, large(1))
-    until(lambda: running.service.reader.gate.inside == 1)
+    until(lambda: running.service.reader.limit.taken == 1)
     os.kill(pid, signal.SIGKILL)
     lost = asking.ended()
     assert lost.status_code == 503 and lost.json()["error"]["code"] == "reader_lost"
@@ -204,7 +206,7 @@ def test_a_large_request_ranks_as_a_small_one(live: Start, tmp_path: Any) -> Non
     one, two = live(f"{tmp_path}/one.db").client, live(f"{tmp_path}/two.db").client
     for number in range(3):
         small = one.post(RANK, json=rank_body(number)).json()["items"]
-        padded = json.dumps(base64_body(number)).encode() + b" " * Settings().large_body_bytes
+        padded = json.dumps(base64_body(number)).encode() + b" " * ServerSettings().large_body_bytes
         assert small == two.post(RANK, content=padded).json()["items"]
 
 
@@ -245,7 +247,7 @@ CALLS: dict[Any, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
 
 @pytest.fixture(scope="module")
 def elsewhere() -> Iterator[Reader]:
-    reader = Reader(Settings().changed({"large_body_bytes": 1}))
+    reader = Reader(ServerSettings().changed({"large_body_bytes": 1}))
     yield reader
     reader.stop()
 
@@ -295,7 +297,7 @@ def test_what_was_read_for_another_version_is_not_ranked() -> None:
     ],
 )
 def test_what_is_too_large_names_the_setting(running: Live, path: str, setting: str, advice: bool) -> None:
-    limit = getattr(Settings(), setting)
+    limit = getattr(ServerSettings(), setting)
     answer = running.client.post(path, content=b" " * (limit + 1))
     assert answer.status_code == 413 and answer.json()["error"]["field"] == "body"
     assert str(limit) in answer.text and setting in answer.text and ("base64" in answer.text) == advice
@@ -394,3 +396,9 @@ def test_a_slow_sender_does_not_keep_others_out(live: Start, sqlite_address: str
         slow.settimeout(30)
         assert slow.recv(100).startswith(b"HTTP/1.1 503 ")
     assert 'fairexp_bodies_refused_total{reason="memory"} 1.0' in running.client.get("/metrics").text
+
+
+def test_the_reader_of_large_bodies_imports_nothing_heavy() -> None:
+    code = "import sys, fairexp.service.bodies.reader, fairexp.service.bodies.decode; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "msgspec" in loaded and {"pydantic", "fastapi", "altair", "pyarrow"}.isdisjoint(loaded)

@@ -22,7 +22,7 @@ import pytest
 
 from benchmarks.hostile import children
 from fairexp.service.http.connections import Connections
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from tests.service.live import Live, Standstill
 from tests.service.worlds import rank_body
 from tests.waiting import SECONDS, until
@@ -294,7 +294,7 @@ class Guest:
 
 def test_the_log_is_told_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
-    guests = Connections(Settings().changed({"max_connections": 1}), clock=clock)
+    guests = Connections(ServerSettings().changed({"max_connections": 1}), clock=clock)
     guests._ticking = True  # sweeps are by hand
     for _ in range(1000):
         assert guests.admit(Guest())
@@ -312,7 +312,7 @@ def test_the_log_is_told_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
 def test_files_are_left_for_other_things(monkeypatch: pytest.MonkeyPatch) -> None:
     for files, most in ((1024, 768), (200, 72), (20, 8), (10**6, 5000), (resource.RLIM_INFINITY, 5000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
-        assert Connections(Settings()).most == most
+        assert Connections(ServerSettings()).most == most
 
 
 # The whole, from the command line

@@ -148,7 +148,7 @@ def test_request_ids_come_back_if_they_are_harmless(client: httpx.Client) -> Non
 
 def test_nothing_internal_in_a_500(live: Callable[..., Live], sqlite_address: str, monkeypatch: Any) -> None:
     running = live(sqlite_address)
-    runtime = running.service.engine.desk("shop").runtime
+    runtime = running.service.engine.policy("shop").runtime
     running.client.post(RANK, json=rank_body(1))
     before = runtime.state()
 
@@ -163,4 +163,4 @@ def test_nothing_internal_in_a_500(live: Callable[..., Live], sqlite_address: st
     running.wait_ready()  # the policy is rebuilt from the log by itself
     again = running.client.post(RANK, json=rank_body(2)).json()
     assert len(again["items"]) == 4
-    assert running.service.engine.desk("shop").runtime.seq == before[0]["seq"] + 1
+    assert running.service.engine.policy("shop").runtime.seq == before[0]["seq"] + 1

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.administration.changes import Order
+from fairexp.service.administration.change import ChangeRequest
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.policies.spec import FeedbackSpec, RetentionSpec
@@ -50,13 +51,13 @@ def test_the_same_event_twice_in_one_request_counts_once(serve: Serve, sqlite_ad
 
 def test_repeats_are_known_after_a_restart(started: Start, address: str) -> None:
     engine = started(address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     ranking_id = rank(engine).id
     engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).kept.result(10)
     engine.close()
     engine = started(address)
     assert engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).duplicates == 1
-    assert engine.desk("shop").runtime.totals.events == 1
+    assert engine.policy("shop").runtime.totals.events == 1
 
 
 def test_clicks_in_parts_teach_each_preference_once(started: Start, tmp_path: object) -> None:
@@ -64,7 +65,7 @@ def test_clicks_in_parts_teach_each_preference_once(started: Start, tmp_path: ob
     whole, parts = started(f"{tmp_path}/whole.db"), started(f"{tmp_path}/parts.db")
     ids = []
     for engine in (whole, parts):
-        engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"pairs": "all"}}))
+        Changes(engine).put("shop", SPEC.model_copy(update={"parameters": {"pairs": "all"}}))
         ids.append(rank(engine).id)
     whole.learn(ids[0], [GivenEvent(position=0), GivenEvent(position=1)]).kept.result(10)
     for position in (1, 0):
@@ -77,7 +78,7 @@ def test_clicks_in_parts_teach_each_preference_once(started: Start, tmp_path: ob
 
 
 def _pairs(engine: Engine) -> int:
-    return len(engine.desk("shop").runtime.ranker.state()["host.model.rows"])
+    return len(engine.policy("shop").runtime.ranker.state()["host.model.rows"])
 
 
 def test_weights_add_up_to_a_click(serve: Serve, sqlite_address: str) -> None:
@@ -94,13 +95,13 @@ def test_weights_add_up_to_a_click(serve: Serve, sqlite_address: str) -> None:
 
 def test_order_of_arrival_does_not_matter_for_what_is_kept(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     ids = [rank(engine, number).id for number in range(6)]
     for ranking_id in reversed(ids):
         learned = engine.learn(ranking_id, [GivenEvent(position=2)])
         learned.kept.result(10)
         assert learned.status == "learned"
-    assert engine.desk("shop").runtime.totals.clicked_at.tolist() == [0, 0, 6, 0]
+    assert engine.policy("shop").runtime.totals.clicked_at.tolist() == [0, 0, 6, 0]
 
 
 def test_the_window_closes_a_ranking_for_learning(started: Start, sqlite_address: str) -> None:
@@ -109,29 +110,29 @@ def test_the_window_closes_a_ranking_for_learning(started: Start, sqlite_address
     spec = SPEC.model_copy(
         update={"feedback": FeedbackSpec(window_seconds=60), "retention": RetentionSpec(rankings_seconds=600)}
     )
-    engine.put_policy("shop", spec)
+    Changes(engine).put("shop", spec)
     early, late = rank(engine).id, rank(engine).id
     now += 59
     assert engine.learn(early, [GivenEvent(position=1)]).status == "learned"
     now += 2
-    before = engine.desk("shop").runtime.ranker.state()
+    before = engine.policy("shop").runtime.ranker.state()
     assert engine.learn(late, [GivenEvent(position=1)]).status == "window_closed"
-    assert first_difference(engine.desk("shop").runtime.ranker.state(), before) is None
-    assert engine.desk("shop").runtime.totals.events == 2
+    assert first_difference(engine.policy("shop").runtime.ranker.state(), before) is None
+    assert engine.policy("shop").runtime.totals.events == 2
 
 
 def test_feedback_for_a_replaced_model_is_noted_only(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     ranking_id = rank(engine).id
-    changed = engine.put_policy("shop", SPEC.model_copy(update={"ranker": "pdgd"}), Order(discard=True))
+    changed = Changes(engine).put("shop", SPEC.model_copy(update={"ranker": "pdgd"}), ChangeRequest(discard=True))
     assert "feedback that is still to come" in changed.effects.lost[0]
     assert engine.learn(ranking_id, [GivenEvent(position=1)]).status == "model_replaced"
 
 
 def test_a_ranker_that_learns_from_whole_lists_learns_once(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC.model_copy(update={"ranker": "fairco"}))
+    Changes(engine).put("shop", SPEC.model_copy(update={"ranker": "fairco"}))
     one, two = rank(engine).id, rank(engine).id
     assert engine.learn(one, [GivenEvent(position=1)]).status == "learned"
     assert engine.learn(one, [GivenEvent(position=2)]).status == "already_learned"
@@ -173,7 +174,7 @@ def test_bad_events_are_refused_by_name(serve: Serve, sqlite_address: str, event
 
 def test_unknown_and_forged_rankings_are_refused(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     good = rank(engine).id
     policy, seq, tag = good.split("-")
     for bad in ("", "nonsense", f"{policy}-{int(seq) + 1}-{tag}", f"{policy}-{seq}-{'0' * 16}"):
@@ -184,17 +185,17 @@ def test_unknown_and_forged_rankings_are_refused(started: Start, sqlite_address:
 
 def test_rankings_that_are_not_at_hand_are_read_from_the_store(started: Start, address: str) -> None:
     engine = started(address, settings={"cached_bytes": 15_000})
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     ids = [rank(engine, number).id for number in range(12)]
     engine.writer.submit([]).result(10)
-    assert int(ids[0].split("-")[1]) not in engine.desk("shop").opened
+    assert int(ids[0].split("-")[1]) not in engine.policy("shop").opened
     assert engine.learn(ids[0], [GivenEvent(id="a", position=1)]).status == "learned"
     for number in range(12, 20):
         rank(engine, number)
-    assert int(ids[0].split("-")[1]) not in engine.desk("shop").opened
+    assert int(ids[0].split("-")[1]) not in engine.policy("shop").opened
     assert engine.learn(ids[0], [GivenEvent(id="a", position=1)]).status == "duplicate"
-    assert 2 <= len(engine.desk("shop").opened) <= 4 and engine.desk("shop").opened.n_bytes <= 15_000
-    assert np.array_equal(engine.desk("shop").runtime.totals.clicked_at, [0, 1, 0, 0])
+    assert 2 <= len(engine.policy("shop").opened) <= 4 and engine.policy("shop").opened.n_bytes <= 15_000
+    assert np.array_equal(engine.policy("shop").runtime.totals.clicked_at, [0, 1, 0, 0])
 
 
 def test_an_expired_ranking_is_gone_by_the_clock(started: Start, address: str) -> None:
@@ -202,23 +203,23 @@ def test_an_expired_ranking_is_gone_by_the_clock(started: Start, address: str) -
     now = [1_000_000.0]
     engine = started(address, clock=lambda: now[0], settings={"snapshot_every": 2})
     times = {"feedback": FeedbackSpec(window_seconds=50), "retention": RetentionSpec(rankings_seconds=100)}
-    engine.put_policy("shop", SPEC.model_copy(update=times))
+    Changes(engine).put("shop", SPEC.model_copy(update=times))
     ids = [rank(engine, number, request_id=f"r{number}").id for number in range(5)]
-    desk, seqs = engine.desk("shop"), [engine.ids.read(ranking_id)[1] for ranking_id in ids]
+    policy, seqs = engine.policy("shop"), [engine.ids.read(ranking_id)[1] for ranking_id in ids]
 
     def learns(number: int) -> str:
         return engine.learn(ids[number], [GivenEvent(id=str(now[0]), position=0)]).status
 
     now[0] += 100
-    assert learns(0) == "window_closed" and engine.archive.ranking(desk, seqs[0])[0].seq == seqs[0]
-    assert engine.rankings_named("r0") == [ids[0]] and len(engine.archive.latest(desk, limit=9)) == 5
+    assert learns(0) == "window_closed" and engine.archive.ranking(policy, seqs[0])[0].seq == seqs[0]
+    assert engine.rankings_named("r0") == [ids[0]] and len(engine.archive.latest(policy, limit=9)) == 5
     now[0] += 1
-    for prepare in (lambda: None, desk.opened.clear, lambda: engine.upkeep.compact(desk)):
+    for prepare in (lambda: None, policy.opened.clear, lambda: engine.background.compact(policy)):
         prepare()
-        for number, act in itertools.product((0, 1), (learns, lambda n: engine.archive.ranking(desk, seqs[n]))):
+        for number, act in itertools.product((0, 1), (learns, lambda n: engine.archive.ranking(policy, seqs[n]))):
             with pytest.raises(ServiceError, match="expired") as refused:
                 act(number)
             assert (refused.value.status, refused.value.code) == (410, "ranking_expired")
-        assert engine.rankings_named("r0") == [] == engine.archive.latest(desk, limit=9)
+        assert engine.rankings_named("r0") == [] == engine.archive.latest(policy, limit=9)
     kept = [engine.store.entry(1, seq) is not None for seq in seqs[:2]]
     assert kept == [True, False]  # the first is needed by feedback that a snapshot does not hold yet

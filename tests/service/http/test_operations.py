@@ -16,8 +16,8 @@ import pytest
 
 from fairexp.client import AsyncClient, Client, ClientError
 from fairexp.errors import ArgumentError
-from fairexp.service.http.telemetry import JsonLines
-from fairexp.service.settings import Settings, settings_table
+from fairexp.service.http.json_log import JsonLines
+from fairexp.service.settings import ServerSettings, settings_table
 from tests.service.http.test_start import serving
 from tests.service.live import Live
 from tests.service.worlds import GROUPS, matrix, rank_body
@@ -115,10 +115,18 @@ def test_the_async_client_does_the_same(live: Start, sqlite_address: str) -> Non
 
 
 def test_settings_are_checked() -> None:
-    assert Settings().changed({"max_candidates": 5, "retry_seconds": 1}).max_candidates == 5
-    for bad in ({"nonsense": 1}, {"max_candidates": 0}, {"max_candidates": 1.5}, {"retry_seconds": "soon"}):
-        with pytest.raises(ArgumentError):
-            Settings().changed(bad)
+    assert ServerSettings().changed({"max_candidates": 5, "retry_seconds": 1}).max_candidates == 5
+    for bad, told in (
+        ({"nonsense": 1}, "setting: expected one of max_body_bytes, .*, got 'nonsense'"),
+        ({"max_candidates": 0}, "setting max_candidates: expected greater than or equal to 1, got 0"),
+        ({"max_candidates": 1.5}, "setting max_candidates: expected a valid integer, got 1.5"),
+        ({"max_candidates": True}, "setting max_candidates: expected a valid integer, got True"),
+        ({"retry_seconds": "soon"}, "setting retry_seconds: expected a valid number, got 'soon'"),
+        ({"retry_seconds": float("nan")}, "setting retry_seconds"),
+    ):
+        with pytest.raises(ArgumentError, match=told):
+            ServerSettings().changed(bad)
+    assert ServerSettings().changed({"requests_per_second": 0}).requests_per_second == 0
     assert all(meaning for _, _, meaning in settings_table())
 
 

@@ -13,7 +13,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 from fairexp.service.service import Service
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
 from tests.service.worlds import SPEC, rank_body
@@ -46,7 +46,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     store = open_store(str(tmp_path_factory.mktemp("schema") / "store.db"))
-    live = Live(Service(store, settings=Settings().changed(LIMITS), policies={"shop": SPEC}, open=True))
+    live = Live(Service(store, settings=ServerSettings().changed(LIMITS), policies={"shop": SPEC}, open=True))
     live.wait_ready()
     yield live
     live.stop()

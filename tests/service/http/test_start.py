@@ -24,6 +24,8 @@ from fairexp.cli.commands.serve import stop_on_hangup
 from fairexp.cli.first_key import key_file_of, make_first_key
 from fairexp.client import Client
 from fairexp.errors import ArgumentError
+from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.engine import Engine
 from fairexp.service.http.keys import make_key, revoke_key
 from fairexp.service.problems import StoreError
 from fairexp.service.store import open_store
@@ -244,16 +246,14 @@ def test_hangups_stop_a_server_unless_it_was_told_to_ignore_them(ignored: bool) 
 def test_until_declared_policies_are_in_force_clients_are_asked_to_wait(
     live: Callable[..., Live], address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairexp.service.engine.engine import Engine
-
     stuck: list[Standstill] = []
-    start = Engine.start
+    begin = Changes.__init__
 
-    def start_and_stand_still(engine: Engine) -> None:
-        start(engine)
-        stuck.append(Standstill(engine.changes, "put").__enter__())
+    def begin_and_stand_still(changes: Changes, engine: Engine) -> None:
+        begin(changes, engine)
+        stuck.append(Standstill(changes, "put").__enter__())
 
-    monkeypatch.setattr(Engine, "start", start_and_stand_still)
+    monkeypatch.setattr(Changes, "__init__", begin_and_stand_still)
     running = live(address, wait=False)
     until(lambda: bool(stuck) and stuck[0].entered.is_set())
     for method, path in (("POST", "/v1/policies/shop/rank"), ("GET", "/v1/policies"), ("PUT", "/v1/policies/other")):

@@ -10,8 +10,9 @@ import httpx
 import numpy as np
 import pytest
 
-from fairexp.errors import DataError
+from fairexp.errors import ArgumentError
 from fairexp.rankers.pairrank import PairRank
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.policies.scaling import DeclaredScale
@@ -53,17 +54,28 @@ def test_policies_from_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("policies: [", "is not YAML"),
-        ("shop: {}", "expected one mapping"),
-        ("policies: {Shop!: {features: 2}}", "small letters"),
-        ("policies: {shop: {features: 2, groups: {a: 1}}}", "policy shop: groups: expected at least two"),
-        ("policies: {shop: {ranker: magic, features: 2}}", "policy shop: ranker"),
+        ("policies: [", "policies: expected a YAML file, got .*policies.yaml, which does not parse"),
+        ("shop: {}", "expected one mapping `policies:` .* got .*policies.yaml with shop"),
+        (
+            "policies: {Shop!: {features: 2}}",
+            r"policies \(.*line 1\): expected names of small letters.* got 'Shop!'",
+        ),
+        (
+            "policies:\n  shop:\n    features: 2\n    groups: {a: 1}\n",
+            r"policies\.shop\.groups \(.*policies.yaml, line 4\): expected at least two, .*, got 1$",
+        ),
+        ("policies: {shop: {ranker: magic, features: 2}}", r"policies\.shop\.ranker \(.*line 1\): .* got 'magic'"),
+        ("policies: {shop: {featurs: 2}}", r"policies\.shop\.featurs .* Did you mean 'features'\?"),
+        (
+            "policies: {a: {features: 2}}\npolicies: {}",
+            r"policies \(.*line 1\): expected each key once, got it again on line 2",
+        ),
     ],
 )
 def test_files_that_make_no_sense(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "policies.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=problem):
+    with pytest.raises(ArgumentError, match=problem):
         load_policies(path)
 
 
@@ -144,34 +156,34 @@ def test_a_policy_keeps_its_parameters_when_defaults_change(
 ) -> None:
     """A later version with another default serves what was declared as it was, with and without snapshots."""
     engine = started(address)
-    engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
-    alpha = engine.desk("shop").runtime.parameters["alpha"]
+    Changes(engine).put("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
+    alpha = engine.policy("shop").runtime.parameters["alpha"]
     play(engine, 5)
-    state = engine.desk("shop").runtime.state()
+    state = engine.policy("shop").runtime.state()
     engine.close()
     defaults = PairRank.__init__.__kwdefaults__
     monkeypatch.setitem(defaults, "alpha", 7.0)
     monkeypatch.setitem(defaults, "regularization", 9.0)
     engine = started(address)
-    again = engine.put_policy("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
+    again = Changes(engine).put("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
     assert not again.changed
-    desk = engine.desk("shop")
-    for runtime in (desk.runtime, load_policy(engine.store, desk.row, use_snapshots=False).runtime):
+    policy = engine.policy("shop")
+    for runtime in (policy.runtime, load_policy(engine.store, policy.row, use_snapshots=False).runtime):
         assert (runtime.ranker.host.alpha, runtime.ranker.host.regularization) == (alpha, 2.0)  # type: ignore[attr-defined]
         assert runtime.state()[0] == state[0]
-    engine.put_policy("shop", SPEC)
-    changed = policy_report(desk, kept=[])
+    Changes(engine).put("shop", SPEC)
+    changed = policy_report(policy, kept=[])
     assert (changed["parameters"]["alpha"], changed["parameters"]["regularization"]) == (alpha, 9.0)
     assert [version["parameters"]["regularization"] for version in changed["versions"]] == [2.0, 9.0]
-    engine.put_policy("new", SPEC)
-    assert engine.desk("new").runtime.parameters["alpha"] == 7.0
+    Changes(engine).put("new", SPEC)
+    assert engine.policy("new").runtime.parameters["alpha"] == 7.0
 
 
 def test_a_version_is_in_force_from_its_own_entry_on(started: Callable[..., Engine], address: str) -> None:
     engine = started(address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     play(engine, 3)
-    engine.put_policy("shop", SPEC.model_copy(update={"tolerance": 0.5}))
+    Changes(engine).put("shop", SPEC.model_copy(update={"tolerance": 0.5}))
     for version in engine.store.versions(1):
         entry = engine.store.entry(1, version.seq)
         assert entry is not None and entry.kind == Kind.POLICY

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.checks.comparison import first_difference
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
@@ -108,8 +109,8 @@ def test_what_the_policy_and_its_ranker_leave_open(
 ) -> None:
     features = ["a", Feature(name="b", scale=2.0), Feature(name="c", shift=1.0)]
     engine = started(sqlite_address)
-    engine.put_policy("shop", PolicySpec(features=features, groups={"x": 1.0, "y": 1.0}, **policy))
-    scale = engine.desk("shop").runtime.scale
+    Changes(engine).put("shop", PolicySpec(features=features, groups={"x": 1.0, "y": 1.0}, **policy))
+    scale = engine.policy("shop").runtime.scale
     assert scale.adjusted.tolist() == adjusted
     candidates = np.random.default_rng(0).random((6, 3)).astype(np.float32) + 5
     proposal = scale.proposal(candidates)
@@ -122,7 +123,7 @@ def test_what_the_policy_and_its_ranker_leave_open(
 def test_numbers_for_the_groups_only_fixed_weights_stay_in_their_units(started: Start, sqlite_address: str) -> None:
     spec = PolicySpec(ranker="fixed", features=2, parameters={"weights": [1.0, 1000.0]})
     engine = started(sqlite_address)
-    engine.put_policy("shop", spec)
+    Changes(engine).put("shop", spec)
     rows = np.array([[5.0, 0.0], [0.0, 0.001], [0.0, 0.01]], dtype=np.float32)
     ranked = engine.rank("shop", lambda runtime: Candidates(["a", "b", "c"], None, rows))
     assert ranked.shown.ids == ["c", "a", "b"] and ranked.shown.scores == pytest.approx([10.0, 5.0, 1.0])
@@ -157,7 +158,7 @@ def test_wild_scales_are_learned_as_well_as_tame_ones(started: Start, tmp_path: 
     ):
         engine = started(f"{tmp_path}/{name}.db")
         scaling = "running" if name == "running" else "none"
-        engine.put_policy("shop", PolicySpec(ranker=ranker, features=features, length=10, seed=3, scaling=scaling))
+        Changes(engine).put("shop", PolicySpec(ranker=ranker, features=features, length=10, seed=3, scaling=scaling))
         reached[name] = quality(engine, 300)
     assert reached["none"] < 0.75 < 0.85 < min(reached["running"], reached["declared"]), reached
     assert reached["running"] > reached["declared"] - 0.05, reached
@@ -167,9 +168,9 @@ def test_wild_scales_are_learned_as_well_as_tame_ones(started: Start, tmp_path: 
 def test_a_value_that_is_wrong_ruins_nothing(started: Start, sqlite_address: str, number: int, odd: float) -> None:
     """One value that is far out, in the first request or later, costs neither the scale nor what is learned."""
     engine = started(sqlite_address)
-    engine.put_policy("shop", PolicySpec(ranker="pairrank", features=["useful", "noise"], length=10, seed=3))
+    Changes(engine).put("shop", PolicySpec(ranker="pairrank", features=["useful", "noise"], length=10, seed=3))
     assert quality(engine, 300, spoil={number: odd}) > 0.9
-    scale = engine.desk("shop").runtime.scale.scale
+    scale = engine.policy("shop").runtime.scale.scale
     assert np.all((scale > WILD / 5) & (scale < WILD * 5))
 
 
@@ -201,9 +202,9 @@ def test_a_feature_that_changes_its_range_for_good_is_followed() -> None:
 
 def test_it_says_what_was_seen(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", PolicySpec(ranker="pairrank", features=["useful", "noise"], length=10, seed=3))
+    Changes(engine).put("shop", PolicySpec(ranker="pairrank", features=["useful", "noise"], length=10, seed=3))
     quality(engine, 40, n_last=1)
-    told = policy_report(engine.desk("shop"), kept=[])["features"]
+    told = policy_report(engine.policy("shop"), kept=[])["features"]
     assert [each["feature"] for each in told] == ["useful", "noise"] and told[0]["seen"] == 400
     for each, width in zip(told, WILD, strict=True):
         assert 0.4 * width < each["mean"] < 0.9 * width  # of what was shown, and the useful are shown more
@@ -216,7 +217,7 @@ def test_the_log_alone_rebuilds_the_scale_bit_for_bit(started: Start, address: s
     """Features that grow a thousandfold on the way, and feedback that comes after the scale has moved."""
     engine = started(address, settings={"snapshot_every": 10_000})
     spec = PolicySpec(ranker=ranker, features=3, groups={"x": 1.0, "y": 1.0}, length=4, tolerance=0.5, seed=2)
-    engine.put_policy("shop", spec)
+    Changes(engine).put("shop", spec)
     rng = np.random.default_rng(8)
     ids: list[str] = []
     scales = set()
@@ -225,9 +226,9 @@ def test_the_log_alone_rebuilds_the_scale_bit_for_bit(started: Start, address: s
         asked = Candidates([f"d{index}" for index in range(8)], np.arange(8) % 2, rows)
         ids.append(engine.rank("shop", lambda runtime, asked=asked: asked).id)
         engine.learn(ids[int(rng.integers(len(ids)))], [GivenEvent(position=int(rng.integers(4)))], final=True)
-        scales.add(engine.desk("shop").runtime.scale.scale.tobytes())
+        scales.add(engine.policy("shop").runtime.scale.scale.tobytes())
     assert 3 <= len(scales) <= 20  # it moved, and rarely
-    state = engine.desk("shop").runtime.state()
+    state = engine.policy("shop").runtime.state()
     engine.writer.submit([]).result(10)
-    loaded = load_policy(engine.store, engine.desk("shop").row, use_snapshots=False).runtime.state()
+    loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=False).runtime.state()
     assert loaded[0] == state[0] and first_difference(loaded[1], state[1]) is None

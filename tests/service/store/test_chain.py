@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.log.audit import Audited, audit
@@ -75,7 +76,7 @@ def filled(started: Start, address: str) -> str:
     """A store of which nothing has expired, with a policy that will be tampered with and one that will not."""
     engine = started(address)
     for name in ("bad", "good"):
-        engine.put_policy(name, SPEC)
+        Changes(engine).put(name, SPEC)
         play(engine, 6, policy=name)
     rank(engine, 0, "bad", request_id="mine")
     engine.close()
@@ -193,10 +194,10 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 def test_every_fault_is_told_by_name_and_others_serve(started: Start, address: str) -> None:
     engine = started(address)
     for name in (*FAULTS, "good"):
-        engine.put_policy(name, SPEC)
+        Changes(engine).put(name, SPEC)
         play(engine, 4, policy=name)
         rank(engine, 0, name, user="u1", request_id="mine")
-    numbers = {name: engine.desk(name).row.policy for name in FAULTS}
+    numbers = {name: engine.policy(name).row.policy for name in FAULTS}
     engine.close()
     lasts = {name: each.head.seq for name, each in looked_at(address).items()}
     with tampering(address) as execute:
@@ -211,7 +212,7 @@ def test_every_fault_is_told_by_name_and_others_serve(started: Start, address: s
     for name, (_, message) in FAULTS.items():
         expected = message.format(last=lasts[name])
         assert any(expected in problem for problem in found[name].problems), (name, found[name].problems)
-        problem = str(engine.desk(name).problem)
+        problem = str(engine.policy(name).problem)
         assert problem.startswith(f"policy {name}: ") and expected in problem, name
         assert "from a backup" in problem and "fairexp audit" in problem
 
@@ -253,7 +254,7 @@ def test_a_chain_made_anew_is_found_by_a_note_and_by_snapshots(filled: str) -> N
 
 
 def test_a_note_that_is_none(started: Start, sqlite_address: str) -> None:
-    started(sqlite_address).put_policy("bad", SPEC)
+    Changes(started(sqlite_address)).put("bad", SPEC)
     for note in ("bad", "bad:x:00", "bad:3", "nobody:3:00"):
         with pytest.raises(ArgumentError, match="expected"):
             looked_at(sqlite_address, note)
@@ -264,12 +265,12 @@ def test_a_snapshot_is_tied_to_the_log_after_it(started: Start, filled: str) -> 
     engine = started(filled)
     play(engine, 3, policy="bad", start=50)
     engine.writer.submit([]).result(10)
-    engine.desk("bad").fail(CorruptRecordError("so that it takes no snapshot when it is closed"))
+    engine.policy("bad").fail(CorruptRecordError("so that it takes no snapshot when it is closed"))
     engine.close()
     with tampering(filled) as execute:
         flip(execute, "at", 4)
         seal_anew(execute)
-    assert "follows an entry with digest" in str(started(filled).desk("bad").problem)
+    assert "follows an entry with digest" in str(started(filled).policy("bad").problem)
 
 
 def test_a_log_that_is_shorter_than_its_snapshot(started: Start, filled: str) -> None:
@@ -278,7 +279,7 @@ def test_a_log_that_is_shorter_than_its_snapshot(started: Start, filled: str) ->
         delete(execute, last, last - 1)
         seal_anew(execute)
     assert f"snapshot {last}: the log ends before it, with {last - 2}" in looked_at(filled)["bad"].problems
-    problem = str(started(filled).desk("bad").problem)
+    problem = str(started(filled).policy("bad").problem)
     assert f"the log ends with entry {last - 2}, but a snapshot was taken after {last}" in problem
 
 
@@ -286,15 +287,15 @@ def test_what_expired_is_not_missed_and_what_did_not_is(started: Start, address:
     now = 1_000_000.0
     engine = started(address, clock=lambda: now, settings={"snapshot_every": 20})
     times = {"feedback": FeedbackSpec(window_seconds=500), "retention": RetentionSpec(rankings_seconds=500)}
-    engine.put_policy("bad", SPEC.model_copy(update=times))
+    Changes(engine).put("bad", SPEC.model_copy(update=times))
     old = play(engine, 20, policy="bad")
     now += 499
     play(engine, 20, start=20, policy="bad")
     seq = int(old[4].split("-")[1])
     engine.learn(old[4], [GivenEvent(id="late", position=3)]).kept.result(10)
     now += 5
-    engine.snapshot(engine.desk("bad"), at_least=10_000)
-    engine.upkeep.compact(engine.desk("bad"))
+    engine.snapshot(engine.policy("bad"), at_least=10_000)
+    engine.background.compact(engine.policy("bad"))
     engine.close()
     found = looked_at(address)["bad"]
     assert found.problems == () and found.head.forgotten > seq
@@ -308,10 +309,10 @@ def test_what_expired_is_not_missed_and_what_did_not_is(started: Start, address:
 def test_gaps_of_an_older_store(started: Start, address: str) -> None:
     """Up to the oldest snapshot a gap may be what expired; after it, none is."""
     engine = started(address)
-    engine.put_policy("bad", SPEC)
+    Changes(engine).put("bad", SPEC)
     play(engine, 6, policy="bad")
-    engine.snapshot(engine.desk("bad"), at_least=1)
-    oldest = engine.desk("bad").snapshot_seq
+    engine.snapshot(engine.policy("bad"), at_least=1)
+    oldest = engine.policy("bad").snapshot_seq
     play(engine, 6, policy="bad", start=6)
     engine.close()
     with tampering(address) as execute:
@@ -329,7 +330,7 @@ def test_a_damaged_record_is_neither_shown_nor_learned_from(live: Callable[..., 
     ]
     with tampering(address) as execute:
         flip(execute, "payload", int(ids[0].split("-")[1]))
-    running.service.engine.desk("shop").opened.clear()
+    running.service.engine.policy("shop").opened.clear()
     asked = {"events": [{"position": 1}]}
     for answer in (
         running.client.get(f"/v1/policies/shop/rankings/{ids[0]}"),
@@ -347,13 +348,13 @@ def test_an_audit_does_not_mind_a_server_at_work(started: Start, address: str) -
     now = [1_000_000.0]
     engine = started(address, clock=lambda: now[0], settings={"snapshot_every": 10})
     times = {"feedback": FeedbackSpec(window_seconds=20), "retention": RetentionSpec(rankings_seconds=20)}
-    engine.put_policy("bad", SPEC.model_copy(update=times))
+    Changes(engine).put("bad", SPEC.model_copy(update=times))
     play(engine, 5, policy="bad")
 
     def work(number: int) -> None:
         now[0] += 5.0
         play(engine, 5, policy="bad", start=5 * number)
-        engine.upkeep.compact(engine.desk("bad"))
+        engine.background.compact(engine.policy("bad"))
 
     heads = []
     for number in range(1, 16):
@@ -368,7 +369,7 @@ def test_an_audit_does_not_mind_a_server_at_work(started: Start, address: str) -
 
 def test_audit_from_the_command_line(started: Start, sqlite_address: str, tmp_path: Path) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("bad", SPEC)
+    Changes(engine).put("bad", SPEC)
     play(engine, 6, policy="bad")
     engine.close()
     note = looked_at(sqlite_address)["bad"].note

@@ -12,6 +12,7 @@ import pytest
 
 from fairexp.cli.entry import app
 from fairexp.service.administration.actions import latest_actions
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.http.keys import make_key
@@ -72,11 +73,11 @@ def n_erased(address: str) -> list[int]:
 def test_only_what_names_the_user_goes_and_the_rest_is_proven(started: Start, address: str) -> None:
     engine = started(address, settings={"snapshot_every": 10})
     for name in ("shop", "news"):
-        engine.put_policy(name, SPEC)
+        Changes(engine).put(name, SPEC)
     told = [ask(engine, user, number, name) for name in ("shop", "news") for number in range(9) for user in "ab"]
     for ranking_id in told:
         engine.learn(ranking_id, [GivenEvent(position=0)]).kept.result(10)
-    rounds = engine.desk("shop").runtime.totals.rounds
+    rounds = engine.policy("shop").runtime.totals.rounds
     assert b"user-a" in everything(cast(SqlStore, engine.store))
     assert engine.erase("user-a", dry_run=True) == 18 and engine.store.shown_to("user-a") == 18
     assert engine.erase("user-a", by="somebody") == 18
@@ -85,12 +86,12 @@ def test_only_what_names_the_user_goes_and_the_rest_is_proven(started: Start, ad
     assert engine.erase("user-a") == 0 == engine.erase("user-")
     said = everything(cast(SqlStore, engine.store))
     assert b"-a" not in said and said.count(b"user-b") == 18
-    shown, feedback = engine.archive.ranking(engine.desk("shop"), int(told[0].split("-")[1]))
+    shown, feedback = engine.archive.ranking(engine.policy("shop"), int(told[0].split("-")[1]))
     assert shown.context == {} and feedback[0].status == "learned"
     engine.close()
     assert n_erased(address) == [9, 9, 0]  # of two policies, and of what administrators did
     engine = started(address)
-    assert engine.desk("shop").runtime.totals.rounds == rounds
+    assert engine.policy("shop").runtime.totals.rounds == rounds
     assert engine.learn(told[0], [GivenEvent(position=1)]).status == "learned"
     assert ask(engine, "b", 3) == told[7] and ask(engine, "a", 3) != told[6]
 
@@ -99,7 +100,7 @@ def test_only_what_names_the_user_goes_and_the_rest_is_proven(started: Start, ad
 def test_no_byte_of_it_stays_in_the_files(started: Start, sqlite_address: str, n_others: int) -> None:
     """Rows of others between them, and enough of all that pages were split and merged."""
     engine = started(sqlite_address, settings={"snapshot_every": 50})
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     for number in range(120):
         ask(engine, "a", number)
         for other in range(n_others and 1):
@@ -117,7 +118,7 @@ def test_a_reader_that_is_in_the_way_only_delays_it(started: Start, sqlite_addre
     import sqlite3
 
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     database = cast(SqlStore, engine.store).database
     database._writer.execute("PRAGMA busy_timeout = 10")  # type: ignore[attr-defined]
     ask(engine, "a", 0)
@@ -134,23 +135,23 @@ def test_a_reader_that_is_in_the_way_only_delays_it(started: Start, sqlite_addre
 
 def test_nothing_of_it_stays_in_memory(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     seq = int(ask(engine, "a", 0).split("-")[1])
-    desk = engine.desk("shop")
-    opened = desk.opened.get(seq)
-    assert opened is not None and opened.shown.context == {} and len(desk.requests) == 1
+    policy = engine.policy("shop")
+    opened = policy.opened.get(seq)
+    assert opened is not None and opened.shown.context == {} and len(policy.requests) == 1
     engine.erase("user-a")
-    assert len(desk.requests) == 0
+    assert len(policy.requests) == 0
 
 
 def test_expired_rankings_take_their_context_along(started: Start, address: str) -> None:
     from fairexp.service.store.base import Forget
 
     engine = started(address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     for number in range(4):
         ask(engine, "a", number)
-    last = engine.desk("shop").runtime.seq
+    last = engine.policy("shop").runtime.seq
     engine.writer.submit([Forget(1, last - 1, 1e12, 0)]).result(10)
     assert engine.store.shown_to("user-a") == 1
 
@@ -200,7 +201,7 @@ def test_from_the_command_line(live: Callable[..., Live], sqlite_address: str) -
 
 def test_a_ranking_without_a_context_counts_as_none(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     rank(engine)
     engine.close()
     assert n_erased(sqlite_address) == [0, 0]

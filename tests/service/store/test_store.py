@@ -18,6 +18,7 @@ import pytest
 
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
@@ -135,7 +136,7 @@ def test_what_sqlite_keeps_is_its_owners_alone_whatever_the_umask(started: Start
     before = os.umask(0)
     try:
         engine = started(str(tmp_path / "store.db"))
-        engine.put_policy("shop", SPEC)
+        Changes(engine).put("shop", SPEC)
         rank(engine)
         assert rights(tmp_path) == dict.fromkeys(("", "-wal", "-shm", ".lock"), 0o600)
     finally:
@@ -169,18 +170,18 @@ def test_expired_entries_go_and_the_rest_still_rebuilds(started: Start, address:
     now = 1_000_000.0
     engine = started(address, clock=lambda: now, settings={"snapshot_every": 20})
     times = {"feedback": FeedbackSpec(window_seconds=50), "retention": RetentionSpec(rankings_seconds=100)}
-    engine.put_policy("shop", SPEC.model_copy(update=times))
+    Changes(engine).put("shop", SPEC.model_copy(update=times))
     old = play(engine, 30)
     now += 60
     new = play(engine, 30, start=30)
     now += 60
-    engine.upkeep.compact(engine.desk("shop"))
+    engine.background.compact(engine.policy("shop"))
     first, last = engine.store.bounds(1)
-    assert 1 < first <= int(new[0].split("-")[1]) and last == engine.desk("shop").runtime.seq
+    assert 1 < first <= int(new[0].split("-")[1]) and last == engine.policy("shop").runtime.seq
     assert len(engine.store.snapshot_seqs(1)) == 2
-    state = engine.desk("shop").runtime.state()[1]
-    assert first_difference(load_policy(engine.store, engine.desk("shop").row).runtime.state()[1], state) is None
-    engine.desk("shop").opened.clear()
+    state = engine.policy("shop").runtime.state()[1]
+    assert first_difference(load_policy(engine.store, engine.policy("shop").row).runtime.state()[1], state) is None
+    engine.policy("shop").opened.clear()
     with pytest.raises(ServiceError) as caught:
         engine.learn(old[0], [GivenEvent(position=0)])
     assert (caught.value.status, caught.value.code) == (410, "ranking_expired")
@@ -191,19 +192,19 @@ def test_a_ranking_outlives_its_time_while_feedback_after_the_snapshot_needs_it(
     now = 1_000_000.0
     engine = started(address, clock=lambda: now, settings={"snapshot_every": 10_000})
     times = {"feedback": FeedbackSpec(window_seconds=100), "retention": RetentionSpec(rankings_seconds=100)}
-    engine.put_policy("shop", SPEC.model_copy(update=times))
+    Changes(engine).put("shop", SPEC.model_copy(update=times))
     ranking_id = rank(engine).id
-    desk = engine.desk("shop")
-    engine.snapshot(desk, at_least=1)
+    policy = engine.policy("shop")
+    engine.snapshot(policy, at_least=1)
     rank(engine, 1)
-    engine.snapshot(desk, at_least=1)
+    engine.snapshot(policy, at_least=1)
     now += 99
     engine.learn(ranking_id, [GivenEvent(position=1)]).kept.result(10)
     now += 50
-    engine.upkeep.compact(desk)
+    engine.background.compact(policy)
     assert engine.store.entry(1, int(ranking_id.split("-")[1])) is not None
-    state = desk.runtime.state()[1]
-    assert first_difference(load_policy(engine.store, desk.row).runtime.state()[1], state) is None
+    state = policy.runtime.state()[1]
+    assert first_difference(load_policy(engine.store, policy.row).runtime.state()[1], state) is None
 
 
 def test_waiting_writes_share_a_transaction(sqlite_address: str) -> None:

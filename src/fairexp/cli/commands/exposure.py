@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 
 from fairexp.data import Dataset, open_data
 from fairexp.errors import ArgumentError, DataError
-from fairexp.fairness.exposure import (
-    ExposureEstimate,
-    estimate_exposure,
-    exposure_curve,
-    randomised_clicks,
-    swapped_clicks,
-)
+from fairexp.fairness.exposure import ExposureEstimate, estimate_exposure, exposure_curve
 from fairexp.users import User, load_user, preset_grades
+from fairexp.users.interventions import randomised_clicks, swapped_clicks
 
 
 class Method(StrEnum):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fairexp.errors import FairexpError
     from fairexp.service.policies.spec import PolicySpec
-    from fairexp.service.settings import Settings
+    from fairexp.service.settings import ServerSettings
 
 StoreAddress = Annotated[
     str,
@@ -98,7 +98,7 @@ def serve(
         _list_settings()
         return
     from fairexp.cli.first_key import check_open, prepare_keys
-    from fairexp.service.http.telemetry import log_as_json
+    from fairexp.service.http.json_log import log_as_json
     from fairexp.service.policies.spec import load_policies
 
     declared, changed = {} if policies is None else load_policies(policies), _changed(change or [])
@@ -124,7 +124,7 @@ def serve(
 def _preview(address: str, declared: dict[str, PolicySpec], prefer: Any) -> None:
     from fairexp.cli.commands.keys import opened_store
     from fairexp.cli.commands.policy import tell
-    from fairexp.service.administration.changes import preview
+    from fairexp.service.administration.declaration import preview
 
     with opened_store(address) as store:
         for name, change in preview(store, declared, prefer=prefer):
@@ -137,11 +137,11 @@ def _url(host: str, port: int) -> str:
     return f"http://{place}:{port or 'PORT'}"
 
 
-def _changed(assignments: list[str]) -> Settings:
+def _changed(assignments: list[str]) -> ServerSettings:
     """The settings, with those of `--set`."""
     from fairexp.cli.parameters import parse_value
     from fairexp.errors import ArgumentError
-    from fairexp.service.settings import Settings
+    from fairexp.service.settings import ServerSettings
 
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -149,7 +149,7 @@ def _changed(assignments: list[str]) -> Settings:
         if not separator:
             raise ArgumentError("--set", repr(assignment), "name=value")
         values[name] = _whole(parse_value(text))
-    return Settings().changed(values)
+    return ServerSettings().changed(values)
 
 
 def _whole(value: Any) -> Any:
@@ -174,7 +174,7 @@ def _run(
     *,
     host: str,
     port: int,
-    settings: Settings,
+    settings: ServerSettings,
     declared: dict[str, PolicySpec],
     options: dict[str, Any],
     demo: bool,

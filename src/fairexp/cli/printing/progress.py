@@ -44,11 +44,11 @@ class RoundsDone:
 
     def note(self, number: int, row: dict[str, Any]) -> str:
         """Take in a row; how its run has fared since the row before."""
-        from fairexp.simulation.meter import discounted_weight
+        from fairexp.metrics import total_discount
 
         before, sum_before = self._last[number]
         self._last[number] = (row["round"], row[ONLINE_NDCG.name])
-        weight = discounted_weight(row["round"], after=before)
+        weight = total_discount(row["round"], first=before)
         recent = (row[ONLINE_NDCG.name] - sum_before) / weight if weight > 0 else row[NDCG.name]
         unfairness = f", {UF} {UF.text(row[UF.name])}" if UF.name in row else ""
         return f"{NDCG} {NDCG.text(recent)}{unfairness}"

@@ -15,10 +15,11 @@ from fairexp.experiments.plan.run import user_content, user_name
 from fairexp.experiments.plan.sources import data_settings, is_synthetic
 from fairexp.experiments.plan.spec import RANDOMISED, DataSpec, Experiment
 from fairexp.experiments.store import Json, Store, read_json, write_json
-from fairexp.fairness.exposure import estimate_exposure, exposure_curve, randomised_clicks
+from fairexp.fairness.exposure import estimate_exposure, exposure_curve
 from fairexp.simulation.settings import DataSettings, loaded_parts, shares_of
 from fairexp.users import load_user
 from fairexp.users.dependent import PRESET_NAMES
+from fairexp.users.interventions import randomised_clicks
 
 EXPOSURE_STREAM = 7_001
 """Sets the randomised sessions apart from every run's own random numbers."""

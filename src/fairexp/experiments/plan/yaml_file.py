@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from fairexp.errors import ArgumentError
 from fairexp.experiments.plan.paths import moved, with_paths
-from fairexp.experiments.plan.spec import DataSpec, Experiment, RankerSpec, Sweep, Tuning
+from fairexp.experiments.plan.spec import Experiment
+from fairexp.mistakes import found_by_pydantic
+from fairexp.yaml_reader import Keys, parse_mapping
 
 EXTENDS = "extends"
 BUILT_IN = ("paper", "quick")
-Path_ = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Document:
     """
 
     values: dict[str, Any]
-    places: dict[Path_, str]
+    places: dict[Keys, str]
     folders: tuple[Path, ...]
 
 
@@ -50,7 +49,8 @@ def read_document(source: str | Path, seen: tuple[str, ...] = ()) -> Document:
     text, name, folders = _text(source)
     if name in seen:
         raise ArgumentError(EXTENDS, " -> ".join([*seen, name]), "files that do not extend each other in a circle")
-    values, places = _parse(text, name)
+    read = parse_mapping(text, "experiment", name=name, example="rounds: 100")
+    values, places = read.values, read.places
     parent = values.pop(EXTENDS, None)
     if parent is None:
         return Document(values, places, folders)
@@ -82,12 +82,13 @@ def merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def validated(values: dict[str, Any], places: dict[Path_, str] | None = None) -> Experiment:
+def validated(values: dict[str, Any], places: dict[Keys, str] | None = None) -> Experiment:
     """The experiment that `values` define, or an `ArgumentError` that says which key is wrong, and where it stands."""
     try:
         return Experiment.model_validate(values)
     except ValidationError as error:
-        raise _explained(error, places or {}) from None
+        mistake = found_by_pydantic(error.errors(), Experiment, also=[EXTENDS])
+        raise mistake.at(places or {}) from None
 
 
 def _is_grid(key: str) -> bool:
@@ -104,59 +105,3 @@ def _text(source: str | Path) -> tuple[str, str, tuple[Path, ...]]:
         expected = f"a YAML file that exists, or one of {', '.join(BUILT_IN)}"
         raise ArgumentError("experiment", repr(str(source)), expected)
     return path.read_text(encoding="utf-8"), str(path), (path.resolve().parent,)
-
-
-def _parse(text: str, name: str) -> tuple[dict[str, Any], dict[Path_, str]]:
-    import yaml
-
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise ArgumentError("experiment", f"{name}, which does not parse ({problem})", "a YAML file") from None
-    if not isinstance(values, dict):
-        raise ArgumentError("experiment", f"{name}, which holds no keys", "a YAML file with keys such as 'rounds: 100'")
-    return {str(key): value for key, value in values.items()}, dict(_places(node, name, ()))
-
-
-def _places(node: Any, name: str, path: Path_) -> Iterator[tuple[Path_, str]]:
-    import yaml
-
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            inner = (*path, str(key.value))
-            yield inner, f"{name}, line {key.start_mark.line + 1}"
-            yield from _places(value, name, inner)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, value in enumerate(node.value):
-            inner = (*path, str(number))
-            yield inner, f"{name}, line {value.start_mark.line + 1}"
-            yield from _places(value, name, inner)
-
-
-def _explained(error: ValidationError, places: dict[Path_, str]) -> ArgumentError:
-    """The first mistake, typing mistakes in keys before what follows from them."""
-    found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    first = found[0]
-    path = tuple(str(part) for part in first["loc"])
-    known = path
-    while known and known not in places:
-        known = known[:-1]
-    where = f" ({places[known]})" if known in places else ""
-    key = ".".join(path[: len(known)] or path) or "experiment"
-    if first["type"] == "extra_forbidden":
-        choices = sorted(_model_at(path[:-1]).model_fields) + ([EXTENDS] if len(path) == 1 else [])
-        near = difflib.get_close_matches(path[-1], choices, n=1)
-        remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
-        return ArgumentError(f"{key}{where}", "a key that is not known here", f"one of {', '.join(choices)}", remedy)
-    if first["type"] == "missing":
-        return ArgumentError(".".join(path) + where, "nothing", "a value, which is required")
-    if first["type"] == "value_error":
-        return ArgumentError(f"{key}{where}", repr(first["input"])[:80], str(first["ctx"]["error"]))
-    return ArgumentError(f"{key}{where}", repr(first["input"])[:80], first["msg"].removeprefix("Input should be "))
-
-
-def _model_at(path: Path_) -> type[BaseModel]:
-    inner: dict[str, type[BaseModel]] = {"data": DataSpec, "rankers": RankerSpec, "sweep": Sweep, "tuning": Tuning}
-    return inner.get(path[0], Experiment) if path else Experiment

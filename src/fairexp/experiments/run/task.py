@@ -15,6 +15,7 @@ import fairexp
 from fairexp.errors import ToleranceWarning
 from fairexp.experiments.plan.paths import GROUP_FILE
 from fairexp.experiments.plan.run import user_name
+from fairexp.fairness.ledger import within
 from fairexp.measures import (
     ADDED_REGRET,
     HELDOUT_NDCG,
@@ -26,8 +27,9 @@ from fairexp.measures import (
     TOTAL_ADDED_REGRET,
     UF,
 )
+from fairexp.metrics import total_discount
 from fairexp.simulation.environment import DEFAULTS, FAIR
-from fairexp.simulation.meter import checkpoints, discounted_weight
+from fairexp.simulation.meter import checkpoints
 from fairexp.simulation.run import run
 from fairexp.simulation.settings import Parts, RunSettings
 
@@ -35,8 +37,6 @@ FINE = 80
 """About how many points a run gives besides those at which held-out quality is measured."""
 POINTS = (MEAN_ONLINE_NDCG, HELDOUT_NDCG, UF, MAX_UF, TOTAL_ADDED_REGRET)
 """What is kept of a run at some of its rounds."""
-ROUNDING = 1e-9
-"""Unfairness is a sum of floats: that much beyond the tolerance is not beyond it."""
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ class Collector:
             self._peak = max(self._peak, gap)
             qualified = row[QUALIFIED.name]
             if qualified is not None and self._tolerance is not None:
-                where = "beyond" if gap > self._tolerance + ROUNDING else "within"
+                where = "within" if within(gap, self._tolerance) else "beyond"
                 self._n[f"{where}_{'qualified' if qualified else 'unqualified'}"] += 1
         if row["round"] in self._marks:
-            online = row[ONLINE_NDCG.name] / discounted_weight(row["round"])
+            online = row[ONLINE_NDCG.name] / total_discount(row["round"])
             values = (row["round"], online, row[HELDOUT_NDCG.name], gap, self._peak)
             for name, value in zip(self.points, (*values, self._added_regret), strict=True):
                 self.points[name].append(value)

@@ -335,27 +335,37 @@ def _parse_line(
     return _END
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _id_before(text: ConstByte[::1], line: cython.Py_ssize_t, colon: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The number between the token's start, in the line that begins at `line`, and its first colon; 0 if it is none."""
+    begin = colon
+    while begin > line and _is_digit(text[begin - 1]):
+        begin -= 1
+    if begin > line and not _is_blank(text[begin - 1]):
+        return 0
+    number: cython.Py_ssize_t = 0
+    for at in range(begin, colon):
+        number = _add_digit(number, text[at])
+    return number
+
+
 def largest_id(text: ConstByte[::1]) -> int:
     """The largest number that stands before a colon outside of comments, 0 if there is none."""
     largest: cython.Py_ssize_t = 0
-    number: cython.Py_ssize_t = 0
-    is_number: cython.bint = True
+    line: cython.Py_ssize_t = 0
     comment: cython.bint = False
     c: cython.uchar
     with cython.nogil:
         for at in range(text.shape[0]):
             c = text[at]
+            if c > ord(":"):
+                continue
             if c == ord("\n"):
-                comment = False
+                comment, line = False, at + 1
             elif c == ord("#"):
                 comment = True
-            if _is_digit(c):
-                number = _add_digit(number, c)
-            elif c == ord(":") and is_number and not comment:
-                largest = max(largest, number)
-                is_number = False
-            elif _ends_token(c):
-                number, is_number = 0, True
-            else:
-                is_number = False
+            elif c == ord(":") and not comment:
+                largest = max(largest, _id_before(text, line, at))
     return largest

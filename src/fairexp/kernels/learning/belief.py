@@ -56,38 +56,79 @@ def mark_certain(
     Positions beyond the columns of `G` stand surely below. `last` (n,) is the last position uncertain with each.
     """
     n, rows, columns = s.shape[0], G.shape[0], G.shape[1]
+    sure = cython.cast(cython.pointer[int64_t], calloc(columns + 1, cython.sizeof(int64_t)))
+    if sure == cython.NULL:
+        raise MemoryError
     with cython.nogil:
         for r in range(rows):
             i = first + r
-            for c in range(r + 1, columns):
-                j = first + c
-                if _stands_above(s[i] - s[j], max(squares[i] + squares[j] - 2.0 * G[r, c], 0.0), a):
-                    certain[i, j] = True
-                    above[j] += 1
-                    below[i] += 1
-                else:
-                    last[i] = j
+            count = columns - r - 1
+            if count > 0:
+                _decide_row(
+                    cython.address(s[i]), cython.address(squares[i]), cython.address(G[r, r + 1]), a, count, sure
+                )
+                below[i] += _enter_row(sure, count, cython.address(certain[i, i + 1]), cython.address(above[i + 1]))
+            for c in range(count - 1, -1, -1):
+                if not sure[c]:
+                    last[i] = i + 1 + c
+                    break
             for j in range(first + columns, n):
                 certain[i, j] = True
                 above[j] += 1
             below[i] += n - first - columns
+        free(sure)
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _stands_above(z: cython.double, square: cython.double, a: cython.double) -> cython.bint:
-    """Whether a score that is higher by `z` surely means a better document, at a distance of sqrt(`square`)."""
-    # sigma(z) - 1/2 <= z / 4: most uncertain pairs need neither root nor exponential.
-    if not (z * z > 16.0 * a * a * square and z > 0.0):
-        return False
-    width = a * sqrt(square)
-    # sigma(z) - 1/2 >= width follows from z (1 - y^2) >= 2 y with y = 2 width: most certain ones neither.
-    y = 2.0 * width
-    if y < 1.0 and z * (1.0 - y * y) >= 2.0 * y * (1.0 + 1e-12) + 1e-15:
-        return True
-    return 1.0 / (1.0 + exp(-z)) - width > 0.5
+def _decide_row(
+    s: cython.p_const_double,
+    squares: cython.p_const_double,
+    products: cython.p_const_double,
+    a: cython.double,
+    count: cython.Py_ssize_t,
+    sure: cython.pointer[int64_t],
+) -> cython.void:
+    """Fill `sure` (count,): whether the first of `s` and `squares` (1 + count,) stands surely above each other one.
+
+    The first pass has no branch, which vectorises; it leaves only those pairs open (2) that need an exponential.
+    """
+    own_score, own_square, slope = s[0], squares[0], 16.0 * a * a
+    z: cython.double
+    square: cython.double
+    for c in range(count):
+        z = own_score - s[c + 1]
+        square = max(own_square + squares[c + 1] - 2.0 * products[c], 0.0)
+        y = 2.0 * (a * sqrt(square))
+        # With width = y / 2: sigma(z) - 1/2 > width needs z / 4 > width, and follows from z (1 - y^2) >= 2 y.
+        possible: int64_t = (z * z > slope * square) & (z > 0.0)
+        enough: int64_t = (y < 1.0) & (z * (1.0 - y * y) >= 2.0 * y * (1.0 + 1e-12) + 1e-15)
+        sure[c] = possible * 2 - (possible & enough)
+    for c in range(count):
+        if sure[c] == 2:
+            z = own_score - s[c + 1]
+            square = max(own_square + squares[c + 1] - 2.0 * products[c], 0.0)
+            sure[c] = 1.0 / (1.0 + exp(-z)) - a * sqrt(square) > 0.5
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _enter_row(
+    sure: cython.pointer[int64_t],
+    count: cython.Py_ssize_t,
+    certain: cython.pointer[Bool],
+    above: cython.pointer[int64_t],
+) -> int64_t:
+    """Copy `sure` (count,) into `certain` (count,) and add it to `above` (count,); returns its sum."""
+    below: int64_t = 0
+    for c in range(count):
+        above[c] += sure[c]
+        below += sure[c]
+    for c in range(count):
+        certain[c] = cython.cast(Bool, sure[c])
+    return below
 
 
 @cython.cfunc

@@ -6,7 +6,7 @@ Lists hold document indices, best first. The first list is that of the current r
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.learning.linear import pick_top, scale_to_unit, score_duel
-from cython.cimports.fairexp.kernels.numbers import Bool, ConstBool, ConstFloat, ConstInt
+from cython.cimports.fairexp.kernels.numbers import ConstFloat, ConstInt
 from cython.cimports.libc.math import pow
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
@@ -20,15 +20,18 @@ RIVAL = cython.declare(cython.double, 1.0)
 @cython.nogil
 @cython.exceptval(check=False)
 def _draft(
-    current: ConstInt[::1],
-    rival: ConstInt[::1],
-    rival_first: ConstBool[::1],
-    used: Bool[::1],
+    current: cython.pointer[int64_t],
+    rival: cython.pointer[int64_t],
+    coins: ConstFloat[::1],
+    used: cython.p_char,
     shown: int64_t[::1],
     team: cython.double[::1],
 ) -> cython.void:
-    """Fill `shown` and `team` (m,) as `draft_teams` says; `used` (n,) is given as all False."""
-    m = current.shape[0]
+    """Fill `shown` and `team` (m,) from two lists (m,), as `draft_by_score` says; `used` (n,) is given as all 0.
+
+    `coins` (m,) say who begins each turn: the rival where one is below 1/2.
+    """
+    m = shown.shape[0]
     at: cython.Py_ssize_t = 0
     while at < m and current[at] == rival[at]:
         shown[at], team[at] = current[at], NOBODY
@@ -40,7 +43,7 @@ def _draft(
         for pick in range(2):
             if at == m:
                 break
-            if (pick == 0) == rival_first[turn]:
+            if (pick == 0) == (coins[turn] < 0.5):
                 while used[rival[next_rival]]:
                     next_rival += 1
                 shown[at], team[at] = rival[next_rival], RIVAL
@@ -53,43 +56,43 @@ def _draft(
         turn += 1
 
 
-def draft_teams(current: ConstInt[::1], rival: ConstInt[::1], rival_first: ConstBool[::1], n_documents: int) -> tuple:
-    """Team-draft interleaving of the top m of two lists: the documents shown (m,) and the team of each (m,).
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _draft_tops(
+    scores: ConstFloat[::1],
+    rival_scores: cython.p_const_double,
+    uniforms: ConstFloat[::1],
+    shown: int64_t[::1],
+    team: cython.double[::1],
+) -> cython.bint:
+    """`draft_by_score` where there is something to show; False if memory is short."""
+    n, m = scores.shape[0], shown.shape[0]
+    tops = cython.cast(cython.pointer[int64_t], calloc(2 * m * cython.sizeof(int64_t) + n, 1))
+    if tops == cython.NULL:
+        return False
+    pick_top(cython.address(scores[0]), uniforms, n, tops, m)
+    pick_top(rival_scores, uniforms, n, tops + m, m)
+    _draft(tops, tops + m, uniforms[n:], cython.cast(cython.p_char, tops + 2 * m), shown, team)
+    free(tops)
+    return True
 
-    What both lists share at the top belongs to nobody (0). After it the rival (1) and the current ranker (-1) pick in
-    turn; `rival_first` (m,) are the coins that say who begins each turn.
-    """
-    m = current.shape[0]
-    shown, team = np.empty(m, dtype=np.int64), np.empty(m)
-    shown_view: int64_t[::1] = shown
-    team_view: cython.double[::1] = team
-    used: Bool[::1] = np.zeros(n_documents, dtype=np.bool_)
-    with cython.nogil:
-        _draft(current, rival, rival_first, used, shown_view, team_view)
-    return shown, team
 
-
-@cython.ccall
 def draft_by_score(
     scores: ConstFloat[::1],
     rival_scores: ConstFloat[::1],
     uniforms: ConstFloat[::1],
     shown: int64_t[::1],
     team: cython.double[::1],
-) -> cython.void:
-    """Fill `shown` and `team` (m,) with documents and the team of each, from both rankers' scores (n,).
+) -> None:
+    """Team-draft interleaving: fills `shown` and `team` (m,) with documents and the team of each, from scores (n,).
 
-    `uniforms` (n + m,) break ties, alike for both rankers, and then say who begins each turn.
+    What both rankers have at the top alike belongs to nobody (0). After it the rival (1) and the current ranker (-1)
+    pick in turn. `uniforms` (n + m,) break ties, alike for both rankers, and then say who begins each turn: the rival
+    where one is below 1/2.
     """
-    n, m = scores.shape[0], shown.shape[0]
-    tops: int64_t[:, ::1] = np.empty((2, m), dtype=np.int64)
-    flags: Bool[::1] = np.zeros(m + n, dtype=np.bool_)
-    with cython.nogil:
-        for turn in range(m):
-            flags[turn] = uniforms[n + turn] < 0.5
-        pick_top(scores, uniforms[:n], tops[0])
-        pick_top(rival_scores, uniforms[:n], tops[1])
-        _draft(tops[0], tops[1], flags[:m], flags[m:], shown, team)
+    if shown.shape[0] > 0 and not _draft_tops(scores, cython.address(rival_scores[0]), uniforms, shown, team):
+        raise MemoryError
 
 
 def draft_duel(
@@ -106,10 +109,18 @@ def draft_duel(
 
     A direction of 0 makes the rival the current ranker, and nobody wins.
     """
-    rival_scores: cython.double[::1] = np.empty(scores.shape[0])
     scale_to_unit(direction)
-    score_duel(features, weights, direction, step, scores, rival_scores)
-    draft_by_score(scores, rival_scores, uniforms, shown, team)
+    if shown.shape[0] == 0:
+        return
+    rival_scores = cython.cast(cython.p_double, calloc(scores.shape[0], cython.sizeof(cython.double)))
+    if rival_scores == cython.NULL:
+        raise MemoryError
+    with cython.nogil:
+        score_duel(features, weights, direction, step, cython.address(scores[0]), rival_scores)
+        drafted = _draft_tops(scores, rival_scores, uniforms, shown, team)
+        free(rival_scores)
+    if not drafted:
+        raise MemoryError
 
 
 def draw_interleaved(

@@ -1,6 +1,5 @@
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Floats, Ints
 
-def draft_teams(current: Ints, rival: Ints, rival_first: Bools, n_documents: int) -> tuple[Ints, Floats]: ...
 def draft_by_score(scores: Floats, rival_scores: Floats, uniforms: Floats, shown: Ints, team: Floats) -> None: ...
 def draft_duel(
     features: Floats,

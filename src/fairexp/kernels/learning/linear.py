@@ -51,6 +51,16 @@ def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     return result
 
 
+def row_products(a: ConstFloat[:, ::1], b: ConstFloat[:, ::1]):
+    """The sum of products (n,) of each row of `a` (n, d) with the same row of `b` (n, d)."""
+    result = np.empty(a.shape[0])
+    products: cython.double[::1] = result
+    with cython.nogil:
+        for i in range(a.shape[0]):
+            products[i] = _dot(a[i], b[i])
+    return result
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -59,8 +69,8 @@ def score_duel(
     weights: ConstFloat[::1],
     direction: ConstFloat[::1],
     step: cython.double,
-    scores: cython.double[::1],
-    rival_scores: cython.double[::1],
+    scores: cython.p_double,
+    rival_scores: cython.p_double,
 ) -> cython.void:
     """Fill `scores` (n,) by `weights`, and `rival_scores` (n,) by `weights + step * direction`."""
     for i in range(features.shape[0]):
@@ -75,8 +85,9 @@ def duel_scores(
     scores, rival_scores = np.empty(features.shape[0]), np.empty(features.shape[0])
     to: cython.double[::1] = scores
     rival_to: cython.double[::1] = rival_scores
-    with cython.nogil:
-        score_duel(features, weights, direction, step, to, rival_to)
+    if features.shape[0] > 0:
+        with cython.nogil:
+            score_duel(features, weights, direction, step, cython.address(to[0]), cython.address(rival_to[0]))
     return scores, rival_scores
 
 
@@ -114,13 +125,18 @@ def bounded_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1], max_n
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def pick_top(scores: ConstFloat[::1], keys: ConstFloat[::1], best: int64_t[::1]) -> cython.void:
-    """Fill `best` (at most n) with the documents of highest `scores` (n,), as `top_documents` says."""
-    k = best.shape[0]
+def pick_top(
+    scores: cython.p_const_double,
+    keys: ConstFloat[::1],
+    n: cython.Py_ssize_t,
+    best: cython.pointer[int64_t],
+    k: cython.Py_ssize_t,
+) -> cython.void:
+    """Fill `best` (k,) with the documents of highest `scores` (n,), as `top_documents` says; k is 1 to n."""
     filled: cython.Py_ssize_t = 0
     score: cython.double
     key: cython.double
-    for i in range(scores.shape[0] if k > 0 else 0):
+    for i in range(n):
         score, key = scores[i], keys[i]
         at = filled
         if filled == k:
@@ -141,8 +157,10 @@ def pick_top(scores: ConstFloat[::1], keys: ConstFloat[::1], best: int64_t[::1])
 
 def top_documents(scores: ConstFloat[::1], keys: ConstFloat[::1], k: cython.Py_ssize_t):
     """The min(k, n) documents of highest `scores` (n,), best first; equal scores go by the smaller of `keys` (n,)."""
-    result = np.empty(min(k, scores.shape[0]), dtype=np.int64)
+    n = scores.shape[0]
+    result = np.empty(min(k, n), dtype=np.int64)
     best: int64_t[::1] = result
-    with cython.nogil:
-        pick_top(scores, keys, best)
+    if best.shape[0] > 0:
+        with cython.nogil:
+            pick_top(cython.address(scores[0]), keys, n, cython.address(best[0]), best.shape[0])
     return result

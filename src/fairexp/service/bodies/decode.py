@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -19,6 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from fairexp.mistakes import found_by_msgspec
 from fairexp.service.bodies.forms import (
     FeedbackGiven,
     FeedbackRequest,
@@ -27,11 +27,10 @@ from fairexp.service.bodies.forms import (
     MetarankRanking,
     RankRequest,
 )
-from fairexp.service.problems import ServiceError, invalid
+from fairexp.service.problems import ServiceError, invalid, misfit
 
 Form = TypeVar("Form")
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
-_NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*?)`?", re.DOTALL)
 MOST_KEYS = 100
 """Most keys of an object in a policy, however many groups are allowed."""
 
@@ -77,28 +76,11 @@ def decoded(form: type[Form], body: bytes | msgspec.Raw, where: str = "") -> For
     try:
         return decoder.decode(body)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
-        raise _misfit(str(error), where) from None
+        raise misfit(found_by_msgspec(str(error), where)) from None
     except RecursionError:
         raise invalid(where.rstrip(".") or "body", "values nested too deeply", "JSON as documented") from None
     except ValueError as error:  # also text that is not UTF-8
         raise _not_json(error, where) from None
-
-
-def _misfit(message: str, where: str) -> ServiceError:
-    """msgspec's finding in our words: the field first."""
-    problem, _, path = message.rpartition(" - at `$")
-    if not problem:
-        problem, path = message, ""
-    path = path.removesuffix("`").removeprefix(".")
-    named = _NAMED.fullmatch(problem)
-    if named:
-        name = named[2][:80]
-        found = f"{where}{path}.{name}" if path else f"{where}{name}"
-        told = "nothing" if named[1].startswith("missing") else "a field that is not known"
-        return invalid(found, told, "a value" if named[1].startswith("missing") else "documented fields only")
-    found = f"{where}{path}".rstrip(".") or "body"
-    told = problem.replace("`", "").replace("object", "an object", 1)
-    return ServiceError("invalid", f"{found}: {told[:1].lower()}{told[1:200]}", field=found)
 
 
 def _not_json(error: ValueError, where: str = "") -> ServiceError:

@@ -18,11 +18,13 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from fairexp.service.engine.gates import Gate
+from fairexp.service.limit import Limit
 from fairexp.service.problems import ServiceError
-from fairexp.service.settings import Settings
+
+if TYPE_CHECKING:
+    from fairexp.service.settings import ServerSettings
 
 LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")
@@ -34,9 +36,9 @@ NICENESS = 5
 class Reader:
     """Reads bodies by a function of `bodies`: small ones at once, large ones in the process, one after the other."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._large = settings.large_body_bytes
-        self.gate = Gate("large bodies", most=settings.max_waiting_bodies, setting="max_waiting_bodies")
+        self.limit = Limit("large bodies", most=settings.max_waiting_bodies, setting="max_waiting_bodies")
         self.lost = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fairexp-read")
         self._lock = threading.Lock()
@@ -63,7 +65,7 @@ class Reader:
         """What the function makes of the body."""
         if len(body) <= self._large:
             return function(body, **options)
-        with self.gate.passage():
+        with self.limit.place():
             call = partial(self._elsewhere, function, body, options)
             return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 

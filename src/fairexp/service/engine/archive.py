@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fairexp.service.engine.live_policy import Desk, records_of
+from fairexp.service.engine.live_policy import LivePolicy, records_of
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, storage_unavailable
 from fairexp.service.store.base import Append, Kind, Store
@@ -21,31 +21,31 @@ class Archive:
     def __init__(self, store: Store, *, clock: Callable[[], float], failed: Callable[[StoreError], None]) -> None:
         self._store, self._clock, self._failed = store, clock, failed
 
-    def has_expired(self, desk: Desk, at: float) -> bool:
+    def has_expired(self, live: LivePolicy, at: float) -> bool:
         """Whether a ranking of that time counts as forgotten."""
-        return at < self._clock() - desk.runtime.spec.retention.rankings_seconds
+        return at < self._clock() - live.runtime.spec.retention.rankings_seconds
 
-    def ranking(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]]:
+    def ranking(self, live: LivePolicy, seq: int) -> tuple[Shown, list[Feedback]]:
         """A ranking, with what came back for it; a 410 if its record has expired."""
-        found = self.find(desk, seq)
+        found = self.find(live, seq)
         if found is None:
             raise ranking_expired()
         return found
 
-    def find(self, desk: Desk, seq: int) -> tuple[Shown, list[Feedback]] | None:
+    def find(self, live: LivePolicy, seq: int) -> tuple[Shown, list[Feedback]] | None:
         """The same, or None if its record has expired."""
         with self.reading():
-            entry = self._store.entry(desk.row.policy, seq)
-            if entry is None or not self._is_there(desk, entry):
+            entry = self._store.entry(live.row.policy, seq)
+            if entry is None or not self._is_there(live, entry):
                 return None
-            return records_of(entry, self._store.feedback(desk.row.policy, seq))
+            return records_of(entry, self._store.feedback(live.row.policy, seq))
 
-    def latest(self, desk: Desk, *, limit: int, before: int | None = None) -> list[tuple[Shown, list[Feedback]]]:
+    def latest(self, live: LivePolicy, *, limit: int, before: int | None = None) -> list[tuple[Shown, list[Feedback]]]:
         """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
-        policy = desk.row.policy
+        policy = live.row.policy
         with self.reading():
             entries = self._store.latest(policy, Kind.SHOWN, limit=limit, before=before)
-            there = [entry for entry in entries if self._is_there(desk, entry)]
+            there = [entry for entry in entries if self._is_there(live, entry)]
             return [records_of(entry, self._store.feedback(policy, entry.seq)) for entry in there]
 
     def named(self, request_id: str) -> dict[int, tuple[int, float]]:
@@ -58,8 +58,8 @@ class Archive:
         with self.reading():
             return self._store.shown_to(user)
 
-    def _is_there(self, desk: Desk, entry: Append) -> bool:
-        return entry.kind == Kind.SHOWN and not self.has_expired(desk, checked(entry).at)
+    def _is_there(self, live: LivePolicy, entry: Append) -> bool:
+        return entry.kind == Kind.SHOWN and not self.has_expired(live, checked(entry).at)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fairexp.errors import FairexpError
-from fairexp.service.engine.live_policy import Desk
+from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.recovery import load_all, load_or_error
 from fairexp.service.store.base import Forget
 
@@ -21,7 +21,7 @@ KEPT_SNAPSHOTS = 2
 """One that is found corrupt must leave another to go back to."""
 
 
-class Upkeep:
+class Background:
     """Two threads beside an engine, from `start` to `stop`."""
 
     def __init__(self, engine: Engine) -> None:
@@ -31,14 +31,14 @@ class Upkeep:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin."""
+        """Start both threads: one brings back what failed, the other drops what has expired."""
         for name, target in (("fairexp-recovery", self._recover), ("fairexp-maintenance", self._maintain)):
             thread = threading.Thread(target=target, name=name, daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """End, and wait for it."""
+        """Let both threads finish what they are at, and wait until they have."""
         self._stopping.set()
         self._wanted.set()
         for thread in self._threads:
@@ -46,7 +46,7 @@ class Upkeep:
         self._threads.clear()
 
     def call(self) -> None:
-        """The store failed, or a policy cannot be trusted: see to it."""
+        """Have the store, or a policy that cannot be trusted, brought back: something failed."""
         self._wanted.set()
 
     def _recover(self) -> None:
@@ -58,7 +58,7 @@ class Upkeep:
             try:
                 if self._engine.writer.broken:
                     self._restart_store()
-                elif any(desk.stale for desk in self._engine.desks()):
+                elif any(live.stale for live in self._engine.policies()):
                     self._rebuild_stale()
             except FairexpError as error:
                 LOG.warning("store still failing", extra={"facts": {"problem": str(error)}})
@@ -78,34 +78,34 @@ class Upkeep:
         with engine.declaring:
             policies = load_all(engine.store)
             with ExitStack() as locks:
-                for desk in engine.desks():
-                    locks.enter_context(desk.lock)
-                engine.take_seats(policies)
+                for live in engine.policies():
+                    locks.enter_context(live.lock)
+                engine.restore(policies)
                 engine.writer.resume()
         LOG.warning("store back, all policies restored", extra={"facts": {"policies": len(policies)}})
 
     def _rebuild_stale(self) -> None:
         engine = self._engine
         engine.writer.submit([]).result()  # all that was handed in is on disk; a stale policy takes nothing new
-        stale = [desk.row for desk in engine.desks() if desk.stale]
-        engine.take_seats({row: load_or_error(engine.store, row) for row in stale})
+        stale = [live.row for live in engine.policies() if live.stale]
+        engine.restore({row: load_or_error(engine.store, row) for row in stale})
 
     def _maintain(self) -> None:
         while not self._stopping.wait(self._engine.settings.maintenance_seconds):
-            for desk in self._engine.desks():
+            for live in self._engine.policies():
                 try:
-                    self.compact(desk)
+                    self.compact(live)
                 except FairexpError as error:
                     LOG.warning("maintenance put off", extra={"facts": {"problem": str(error)}})
                 except Exception:
                     LOG.exception("maintenance failed")
 
-    def compact(self, desk: Desk) -> None:
+    def compact(self, live: LivePolicy) -> None:
         """Drop entries that are older than the policy keeps them and that no kept snapshot needs."""
-        engine, policy = self._engine, desk.row.policy
-        if desk.problem is not None or desk.stale:
+        engine, policy = self._engine, live.row.policy
+        if live.problem is not None or live.stale:
             return
-        engine.snapshot(desk, at_least=max(engine.settings.snapshot_every // 10, 1))
+        engine.snapshot(live, at_least=max(engine.settings.snapshot_every // 10, 1))
         engine.writer.submit([]).result()
         while not self._stopping.is_set():
             seqs = engine.store.snapshot_seqs(policy)
@@ -113,7 +113,7 @@ class Upkeep:
             if len(seqs) < KEPT_SNAPSHOTS or not first:
                 return
             oldest = seqs[KEPT_SNAPSHOTS - 1]
-            before = engine.clock() - desk.runtime.spec.retention.rankings_seconds
+            before = engine.clock() - live.runtime.spec.retention.rankings_seconds
             upto = min(oldest, first + FORGET_AT_ONCE)
             engine.writer.submit([Forget(policy, upto, before, oldest)]).result()
             if engine.store.bounds(policy)[0] <= first:

@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 
-class Shelf(Generic[Value]):
+class Cache(Generic[Value]):
     """Values by number in at most `most_bytes`: what was put there longest ago goes first.
 
     The latest stays even if it alone is too large, and so does what `may_go` holds on to.
 
-    >>> shelf = Shelf[str](10)
+    >>> cache = Cache[str](10)
     >>> for number, text in enumerate(("one", "two", "three")):
-    ...     shelf.put(number, text, n_bytes=len(text))
-    >>> shelf.get(0), shelf.get(2), shelf.n_bytes
+    ...     cache.put(number, text, n_bytes=len(text))
+    >>> cache.get(0), cache.get(2), cache.n_bytes
     (None, 'three', 8)
     """
 
@@ -47,7 +47,7 @@ class Shelf(Generic[Value]):
         self.n_bytes += n_bytes
 
     def clear(self) -> None:
-        """Empty it."""
+        """Forget all values."""
         self._places.clear()
         self.n_bytes = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairexp.service.engine.runtime import OpenRanking
+from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.log.records import Event
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import invalid

@@ -1,4 +1,4 @@
-"""A policy's desk: its runtime, the lock around it, and the rankings that await feedback."""
+"""What the engine holds of one policy: its runtime, the lock around it, and the rankings that await feedback."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ import threading
 
 import orjson
 
-from fairexp.service.engine.cache import Shelf
+from fairexp.service.engine.cache import Cache
+from fairexp.service.engine.open_ranking import OpenRanking
+from fairexp.service.engine.queue import Queue
 from fairexp.service.engine.repeats import RecentRequests
-from fairexp.service.engine.runtime import OpenRanking, Runtime
-from fairexp.service.engine.turns import Turns
+from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import ServiceError, StoreError, unknown_policy
+from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import AddPolicy, AddVersion, Append
 from fairexp.service.store.chain import checked
 
 
-class Desk:
-    """What the engine holds of one policy. All but `turns`, `loading` and `requests` is touched under `lock` only.
+class LivePolicy:
+    """A policy that serves. `queue` is for the event loop; all else is touched under `lock` only.
 
-    Ranking and learning wait for their turn before they take the lock, which others hold for moments only.
+    Requests wait in the queue, and not for the lock, which others hold for moments only.
     """
 
-    def __init__(self, row: AddPolicy, *, cached_bytes: int) -> None:
+    def __init__(self, row: AddPolicy, settings: ServerSettings) -> None:
         self.row = row
-        self.turns = Turns()
+        self.queue = Queue(row.name, most_rankings=settings.max_waiting_rankings)
         self.lock = threading.RLock()
-        self.loading = threading.Lock()
         self.versions: list[AddVersion] = []
-        self.opened = Shelf[OpenRanking](cached_bytes, may_go=self._is_on_disk)
+        self.opened = Cache[OpenRanking](settings.cached_bytes, may_go=self._is_on_disk)
         self.requests = RecentRequests()
         self.snapshot_seq = 0
         self.committed = 0
@@ -52,8 +53,8 @@ class Desk:
             )
         return self._runtime
 
-    def seat(self, runtime: Runtime, versions: list[AddVersion], *, snapshot_seq: int) -> None:
-        """Begin, or begin again, from what the store holds."""
+    def start(self, runtime: Runtime, versions: list[AddVersion], *, snapshot_seq: int) -> None:
+        """Serve, or serve again, from what the store holds."""
         self._runtime, self.versions, self.snapshot_seq = runtime, versions, snapshot_seq
         self.committed = runtime.seq
         self.problem, self.stale = None, False
@@ -73,7 +74,7 @@ class Desk:
         self.versions = [*self.versions, version]
 
     def end(self) -> None:
-        """The policy is deleted: whoever still holds this desk finds nothing at it."""
+        """The policy is deleted: whoever still holds this finds nothing in it."""
         self._runtime, self.ended = None, True
         self.opened.clear()
 

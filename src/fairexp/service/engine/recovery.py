@@ -12,7 +12,7 @@ import orjson
 
 from fairexp.arrays import State
 from fairexp.errors import FairexpError
-from fairexp.service.engine.cache import Shelf
+from fairexp.service.engine.cache import Cache
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.codec import unpack
 from fairexp.service.log.records import Feedback, Shown
@@ -96,7 +96,7 @@ class Replay:
         self._specs = specs
         self._runtime = runtime
         self._chain = chain
-        self._shown = Shelf[Shown](REMEMBERED_BYTES)
+        self._shown = Cache[Shown](REMEMBERED_BYTES)
 
     def run(self) -> Runtime:
         """Apply all of it."""

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from sys import getsizeof
 from typing import Any
 
 import numpy as np
 
-from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.fairness.fairexp import FairExp
-from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
+from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.totals import Totals
 from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.types import Belief, Query, Ranking
-
-EVENT_BYTES = 64
-"""What an event's id takes besides its text: its place in a set."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,41 +39,6 @@ class Candidates:
     context: dict[str, Any] = field(default_factory=dict)
     asked: str = ""
     whole: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class OpenRanking:
-    """A shown ranking with what has come back for it so far; `last_seq` is the latest log entry about it.
-
-    `n_bytes` is about how much memory it takes.
-    """
-
-    shown: Shown
-    weights: Floats
-    clicked: Bools
-    event_ids: set[str]
-    last_seq: int
-    n_bytes: int
-    taught: bool = False
-
-    @staticmethod
-    def of(shown: Shown, feedback: Sequence[Feedback] = ()) -> OpenRanking:
-        n_shown, own = len(shown.shown), shown.trimmed()
-        weights, clicked = np.zeros(n_shown), np.zeros(n_shown, dtype=np.bool_)
-        opened = OpenRanking(own, weights, clicked, set(), own.seq, own.n_bytes + weights.nbytes + clicked.nbytes)
-        for each in feedback:
-            opened.absorb(each)
-        return opened
-
-    def absorb(self, feedback: Feedback) -> None:
-        """Take note of what came back."""
-        for event in feedback.events:
-            self.event_ids.add(event.id)
-            self.n_bytes += getsizeof(event.id) + EVENT_BYTES
-            self.weights[event.position] += event.weight
-        self.clicked[feedback.clicks] = True
-        self.taught |= feedback.status == "learned"
-        self.last_seq = max(self.last_seq, feedback.seq)
 
 
 class Runtime:
@@ -113,8 +74,8 @@ class Runtime:
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.length)
         self.shares: Floats | None = np.array(list(spec.groups.values())) if spec.groups else None
-        self.is_fair = isinstance(ranker, FairExp)
-        self._by_increments = isinstance(ranker, FairExp | Explorer)
+        self.is_fair = ranker.keeps_tolerance
+        self._by_increments = ranker.learns_by_increments
 
     @staticmethod
     def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:
@@ -124,6 +85,13 @@ class Runtime:
         totals = Totals(n_groups=len(spec.groups), length=spec.length)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
         return runtime, notes
+
+    def follow(self, before: Runtime) -> None:
+        """Come after `before` in the log, as a version of its own, with a state that an earlier one ended with."""
+        self.version, self.n_generations = before.version + 1, before.n_generations
+        self.specs = {**before.specs, self.version: self.spec}
+        self.seq, self.at = before.seq, before.at
+        self.ranker.count_on(before.ranker)  # numbers of rankings go on: none is used twice
 
     def begin_generation(self) -> None:
         """Go on as a model of its own, which learns from none of the rankings so far."""

@@ -1,5 +1,6 @@
 """HTTP around the service: from a connection to a route and back.
 
 `server` sets up uvicorn with `protocol`, which keeps `connections` within their limits; `app` joins the `routes`;
-`keys` decides who may come in; `answers` reads bodies and shapes what goes out; `telemetry` tells operators about it.
+`keys` says whose key it is, and `permission` what it may do; `answers` reads bodies and shapes what goes out, as
+`schemas` and `openapi` document it; `metrics` and `json_log` tell operators about it.
 """

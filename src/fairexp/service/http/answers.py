@@ -18,19 +18,22 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from fairexp.errors import ArgumentError, FairexpError
+from fairexp.mistakes import found_by_pydantic
 from fairexp.service.bodies.budget import Arrival, Budget
-from fairexp.service.http.telemetry import REQUEST_ID, REQUESTS
-from fairexp.service.problems import ServiceError
+from fairexp.service.http.json_log import REQUEST_ID, REQUESTS
+from fairexp.service.problems import ServiceError, misfit
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from fairexp.service.http.telemetry import Metrics
+    from fairexp.service.http.metrics import Metrics
 
 LOG = logging.getLogger("fairexp.service")
 BODY_SECONDS = 30.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 Message = MutableMapping[str, Any]
+REPEATED = {"X-Repeated": "true"}
+"""The header of an answer that was given before, to a request with the same id."""
 
 
 def answer(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -101,9 +104,8 @@ def add_error_handlers(app: FastAPI) -> None:
 
     async def parameters(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        found = error.errors()[0]
-        field = ".".join(str(part) for part in found["loc"] if part not in ("query", "path", "header", "body"))
-        return _refused(ServiceError("invalid", f"{field}: {str(found['msg']).lower()}", field=field))
+        errors = [{**each, "loc": each["loc"][1:]} for each in error.errors()]  # they begin with "query" or "path"
+        return _refused(misfit(found_by_pydantic(errors)))
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -11,8 +11,9 @@ from fastapi import FastAPI, Request, Response
 from fairexp import __version__
 from fairexp.service.http.answers import Envelope, add_error_handlers, answer
 from fairexp.service.http.openapi import add_openapi
+from fairexp.service.http.permission import allow
 from fairexp.service.http.routes import metarank, operations, page, policies, ranking, users
-from fairexp.service.service import Service, allow
+from fairexp.service.service import Service
 
 
 def create_app(service: Service) -> FastAPI:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
-from fairexp.service.settings import Settings
+from fairexp.service.settings import ServerSettings
 
 LOG = logging.getLogger("fairexp.service")
 SWEEP_SECONDS = 0.5
@@ -34,7 +34,7 @@ class Connections:
     For the event loop's thread only.
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: ServerSettings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings
         self.clock = clock
         self.most = min(settings.max_connections, _files_for_connections())

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from fairexp.errors import DataError
+from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
+from fairexp.mistakes import found_by_pydantic
 from fairexp.service.policies.rankers import RANKERS
-from fairexp.service.problems import ServiceError
+from fairexp.service.problems import misfit
+from fairexp.yaml_reader import read_mapping
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 Label = Annotated[str, Field(min_length=1, max_length=128)]
 Positive = Annotated[float, Field(gt=0, le=1e12)]
-BRANCH = "~"
-"""How the names of a union's branches begin: they appear in pydantic's paths, and are no fields of a request."""
 
 
 class Strict(BaseModel):
@@ -100,9 +101,11 @@ class PolicySpec(Strict):
         if len(self.groups) == 1:
             raise ValueError("groups: expected at least two, or none for a ranker without fairness, got 1")
         if self.ranker.startswith(("fairexp-", "fairco")) and not self.groups:
-            raise ValueError(f"groups: expected at least two groups with their shares, which {self.ranker} keeps fair")
+            raise ValueError(
+                f"groups: expected at least two groups with their shares, which {self.ranker} keeps fair, got none"
+            )
         if isinstance(self.features, list) and len(set(self.feature_names)) < len(self.features):
-            raise ValueError("features: expected names that differ")
+            raise ValueError("features: expected names that differ, got one of them again")
         if self.retention.rankings_seconds < self.feedback.window_seconds:
             raise ValueError(
                 "retention.rankings_seconds: expected at least feedback.window_seconds "
@@ -137,40 +140,26 @@ def parse_policy(given: Any) -> PolicySpec:
     try:
         return PolicySpec.model_validate(given)
     except ValidationError as error:
-        raise first_problem(error) from None
-
-
-def first_problem(error: ValidationError) -> ServiceError:
-    """The first thing that pydantic found wrong, in our words."""
-    problem = error.errors(include_url=False, include_input=False)[0]
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    path = [part for part in problem["loc"] if not str(part).startswith(BRANCH)]
-    field = ""
-    for part in path:
-        field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
-    if not field and ":" in message:
-        field, _, rest = message.partition(": ")
-        message = rest
-    field = field or "body"
-    return ServiceError("invalid", f"{field}: {message[:1].lower()}{message[1:]}", field=field)
+        raise misfit(found_by_pydantic(error.errors(include_url=False))) from None
 
 
 def load_policies(path: Path) -> dict[str, PolicySpec]:
     """The policies of a YAML file, which holds one mapping `policies: {name: ...}`."""
-    import yaml
-
-    try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(path, f"is not YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(given, dict) or not isinstance(given.get("policies"), dict) or len(given) != 1:
-        raise DataError(path, "expected one mapping `policies:` with a policy under each name")
+    read = read_mapping(path, "policies", example="policies: {shop: {features: 5}}")
+    policies = read.values.get("policies")
+    if not isinstance(policies, dict) or len(read.values) != 1:
+        told = f"{path} with {', '.join(read.values)}"
+        raise ArgumentError("policies", told, "one mapping `policies:` with a policy under each name")
     found = {}
-    for name, spec in given["policies"].items():
+    for name, spec in policies.items():
+        keys = ("policies", str(name))
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise DataError(path, f"policy name {name!r}: expected small letters, digits, - and _, at most 64")
+            raise ArgumentError(
+                f"policies ({read.places[keys]})", repr(name), "names of small letters, digits, - and _, at most 64"
+            )
         try:
-            found[name] = parse_policy(spec)
-        except ServiceError as error:
-            raise DataError(path, f"policy {name}: {error}") from None
+            found[name] = PolicySpec.model_validate(spec)
+        except ValidationError as error:
+            mistake = found_by_pydantic(error.errors(include_url=False), PolicySpec)
+            raise replace(mistake, path=(*keys, *mistake.path)).at(read.places) from None
     return found

@@ -8,8 +8,9 @@ import numpy as np
 import orjson
 
 from fairexp.arrays import Floats
-from fairexp.kernels.search.gaps import largest_gap
-from fairexp.service.engine.live_policy import Desk
+from fairexp.fairness.ledger import Ledger
+from fairexp.fairness.ledger import pair_gaps as gaps_of_pairs
+from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.policies.rankers import weights_of
@@ -19,22 +20,22 @@ from fairexp.service.views.explain import explain, pair_gaps
 N_WEIGHTS = 10
 
 
-def brief(desk: Desk) -> dict[str, Any]:
+def brief(live: LivePolicy) -> dict[str, Any]:
     """A policy in a line. Takes no lock, so that it can be told at once while the policy is busy."""
-    if desk.problem is not None or desk.stale:
-        return {"policy": desk.row.name, "state": "unavailable"}
-    runtime = desk.runtime
+    if live.problem is not None or live.stale:
+        return {"policy": live.row.name, "state": "unavailable"}
+    runtime = live.runtime
     told = {"version": runtime.version, "ranker": runtime.spec.ranker, "rounds": runtime.totals.rounds}
-    return {"policy": desk.row.name, "state": "serving", **told}
+    return {"policy": live.row.name, "state": "serving", **told}
 
 
-def policy_report(desk: Desk, *, kept: list[int]) -> dict[str, Any]:
+def policy_report(live: LivePolicy, *, kept: list[int]) -> dict[str, Any]:
     """A policy, its versions (of those in `kept` there is a state to roll back to), and where it stands."""
-    with desk.lock:
-        runtime, versions = desk.runtime, list(desk.versions)
+    with live.lock:
+        runtime, versions = live.runtime, list(live.versions)
         totals = runtime.totals
         return {
-            "policy": desk.row.name,
+            "policy": live.row.name,
             "state": "serving",
             "version": runtime.version,
             "spec": runtime.spec.model_dump(mode="json"),
@@ -75,10 +76,10 @@ def _theta(runtime: Runtime) -> dict[str, Any] | None:
     }
 
 
-def fairness_report(desk: Desk, *, points: int, recent: bool) -> dict[str, Any]:
+def fairness_report(live: LivePolicy, *, points: int, recent: bool) -> dict[str, Any]:
     """Exposure by group, unfairness by pair, and their history."""
-    with desk.lock:
-        runtime = desk.runtime
+    with live.lock:
+        runtime = live.runtime
         totals, spec, shares = runtime.totals, runtime.spec, runtime.shares
         history = {name: np.array(column) for name, column in totals.history(points=points, recent=recent).items()}
         exposure = totals.exposure
@@ -87,7 +88,7 @@ def fairness_report(desk: Desk, *, points: int, recent: bool) -> dict[str, Any]:
             for number, (seen, clicked) in enumerate(zip(totals.shown_at, totals.clicked_at, strict=True), start=1)
         ]
         told = {
-            "policy": desk.row.name,
+            "policy": live.row.name,
             "rounds": totals.rounds,
             "tolerance": spec.tolerance if runtime.is_fair else None,
             "qualified_share": totals.qualified / totals.rounds if runtime.is_fair and totals.rounds else None,
@@ -100,7 +101,7 @@ def fairness_report(desk: Desk, *, points: int, recent: bool) -> dict[str, Any]:
         for (name, share), amount in zip(spec.groups.items(), exposure, strict=True)
     ]
     told["pairs"] = [] if shares is None else pair_gaps(exposure, shares, names)
-    told["largest_gap"] = None if shares is None else float(largest_gap(exposure, shares))
+    told["largest_gap"] = None if shares is None else Ledger(shares, exposure).largest_gap
     told["history"] = _history(history, shares, names)
     return told
 
@@ -118,19 +119,18 @@ def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -
     }
     if shares is None:
         return told
-    exposure = columns["exposure"]
+    gaps = gaps_of_pairs(columns["exposure"], shares)
     for one in range(len(names)):
         for two in range(one + 1, len(names)):
-            gaps = exposure[:, one] - shares[one] / shares[two] * exposure[:, two]
-            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps.tolist()})
+            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps[:, one, two].tolist()})
     return told
 
 
 def ranking_report(
-    ranking_id: str, desk: Desk, shown: Shown, feedback: list[Feedback], *, why: bool = True
+    ranking_id: str, live: LivePolicy, shown: Shown, feedback: list[Feedback], *, why: bool = True
 ) -> dict[str, Any]:
     """A recorded ranking: what was shown, when, why, and what came back."""
-    spec = desk.spec(shown.version)
+    spec = live.spec(shown.version)
     names = spec.group_names
     clicked = {position for each in feedback for position in each.clicks}
     block = shown.considered.block[shown.place]
@@ -147,7 +147,7 @@ def ranking_report(
     ]
     told = {
         "ranking_id": ranking_id,
-        "policy": desk.row.name,
+        "policy": live.row.name,
         "version": shown.version,
         "at": shown.at,
         "request_id": shown.context.get("request_id"),

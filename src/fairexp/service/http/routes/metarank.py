@@ -11,20 +11,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from fairexp.service.bodies.candidates import candidates_of
 from fairexp.service.bodies.decode import Asked, MetarankEvent, read_metarank, read_metarank_events
-from fairexp.service.bodies.forms import (
-    EventGiven,
-    FeedbackGiven,
-    MetarankInteraction,
-    MetarankMetadata,
-    MetarankRanking,
-)
-from fairexp.service.http.answers import answer
+from fairexp.service.bodies.forms import MetarankInteraction, MetarankMetadata, MetarankRanking
+from fairexp.service.engine.events import GivenEvent
+from fairexp.service.http.answers import REPEATED, answer
 from fairexp.service.http.openapi import documented
-from fairexp.service.http.routes.ranking import REPEATED, learn
+from fairexp.service.http.permission import EACH, allow, sees
 from fairexp.service.http.schemas import MetarankAccepted, MetarankAnswer
 from fairexp.service.log.records import Rest, Shown
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import EACH, allow, sees, service_of
+from fairexp.service.service import service_of
 
 router = APIRouter()
 
@@ -88,11 +83,12 @@ async def feedback(request: Request) -> Response:
     started = time.perf_counter()
     service = service_of(request)
     most = min(service.settings.max_batch, service.settings.max_events)
-    events = await service.read(request, "max_feedback_bytes", read_metarank_events, max_events=most)
     accepted = updated = 0
-    for number, event in enumerate(events):
-        taken, learned = await _take(request, event, f"[{number}]." if len(events) > 1 else "")
-        accepted, updated = accepted + taken, updated + learned
+    with service.feedback.place():
+        events = await service.read(request, "max_feedback_bytes", read_metarank_events, max_events=most)
+        for number, event in enumerate(events):
+            taken, learned = await _take(request, event, f"[{number}]." if len(events) > 1 else "")
+            accepted, updated = accepted + taken, updated + learned
     took = int(1000 * (time.perf_counter() - started))
     told = {"accepted": accepted, "status": "ok", "tookMillis": took, "updated": updated}
     return answer({**told, "ignored": len(events) - accepted})
@@ -103,9 +99,10 @@ async def _take(request: Request, event: MetarankEvent, where: str) -> tuple[int
     name = event.ranking
     if name is None:
         return 0, 0
-    engine = service_of(request).engine
+    service = service_of(request)
+    engine = service.engine
     named = await asyncio.to_thread(engine.rankings_named, name)
-    found = [ranking_id for ranking_id in named if sees(request, engine.policy_of(ranking_id))]
+    found = [ranking_id for ranking_id in named if sees(request, engine.policy_of(ranking_id).row.name)]
     if not found:
         field = "id" if event.kind == "ranking" else "ranking"
         raise ServiceError(
@@ -118,7 +115,6 @@ async def _take(request: Request, event: MetarankEvent, where: str) -> tuple[int
         return 1, 0  # it was kept when it was shown
     learned = 0
     for ranking_id in found:
-        given = EventGiven(id=event.id, type=event.type, item=event.item)
-        result = await learn(request, FeedbackGiven(ranking_id=ranking_id, events=[given]))
-        learned += result["status"] == "learned"
+        result = await service.learn(ranking_id, [GivenEvent(id=event.id, type=event.type, item=event.item)])
+        learned += result.status == "learned"
     return 1, learned

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Query, Request, Response
 from fairexp.service.administration.actions import latest_actions
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import ALL, allow
 from fairexp.service.http.schemas import ActionList, Health
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import ALL, allow, service_of
+from fairexp.service.service import service_of
 
 router = APIRouter()
 

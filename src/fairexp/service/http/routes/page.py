@@ -11,9 +11,10 @@ from fastapi import APIRouter, Query, Request, Response
 
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import allow
 from fairexp.service.http.schemas import ChartsAnswer
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import Service, allow, service_of
+from fairexp.service.service import Service, service_of
 from fairexp.service.views.reports import fairness_report, policy_report
 
 router = APIRouter()
@@ -57,19 +58,19 @@ async def charts(
 ) -> Response:
     """The page's charts in Vega-Lite, at most a few seconds old."""
     service = service_of(request)
-    service.engine.desk(policy)
+    service.engine.policy(policy)
     return answer({"charts": await asyncio.to_thread(_charts, service, policy, theme)})
 
 
 def _charts(service: Service, policy: str, theme: str) -> Any:
     from fairexp.service.views.page.charts import live_charts
 
-    desk = service.engine.desk(policy)
-    runtime = desk.runtime
+    live = service.engine.policy(policy)
+    runtime = live.runtime
 
     def make() -> dict[str, Any]:
-        report = fairness_report(desk, points=POINTS, recent=False)
-        theta = policy_report(desk, kept=[])["theta"]
+        report = fairness_report(live, points=POINTS, recent=False)
+        theta = policy_report(live, kept=[])["theta"]
         seconds = service.metrics.recent_seconds(policy)
         return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
 

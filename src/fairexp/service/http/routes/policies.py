@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from fairexp.service.administration.changes import Order, PolicyChange
+from fairexp.service.administration.change import ChangeRequest, PolicyChange
 from fairexp.service.bodies.decode import MOST_KEYS, read_policy
-from fairexp.service.engine.live_policy import Desk
+from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import EACH, allow, sees, who
 from fairexp.service.http.schemas import (
     FairnessAnswer,
     PolicyAnswer,
@@ -23,7 +24,7 @@ from fairexp.service.http.schemas import (
 from fairexp.service.log.ranking_ids import unknown_ranking
 from fairexp.service.policies.spec import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
-from fairexp.service.service import EACH, Service, allow, sees, service_of, who
+from fairexp.service.service import Service, service_of
 from fairexp.service.views.reports import brief, fairness_report, policy_report, ranking_report
 
 router = APIRouter(prefix="/v1/policies")
@@ -35,7 +36,7 @@ Discard = Annotated[bool, Query(description="Go ahead even if something is lost;
 async def list_policies(request: Request) -> Response:
     """All policies that the key is for, with their versions and rounds."""
     engine = service_of(request).engine
-    return answer({"policies": [brief(engine.desk(name)) for name in engine.names() if sees(request, name)]})
+    return answer({"policies": [brief(engine.policy(name)) for name in engine.names() if sees(request, name)]})
 
 
 @router.put(
@@ -47,8 +48,8 @@ async def put_policy(request: Request, policy: str, dry_run: DryRun = False, dis
     spec = parse_policy(await service.read(request, "max_policy_bytes", read_policy, **_limits(service)))
     if not NAME.fullmatch(policy):
         raise invalid("policy", repr(policy[:80]), "small letters, digits, - and _, at most 64, no sign at the start")
-    order = Order(by=who(request), discard=discard, dry_run=dry_run)
-    return _told(policy, await asyncio.to_thread(service.engine.put_policy, policy, spec, order))
+    asked = ChangeRequest(by=who(request), discard=discard, dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(service.changes.put, policy, spec, asked))
 
 
 def _limits(service: Service) -> dict[str, Any]:
@@ -69,8 +70,8 @@ async def roll_back(
     request: Request, policy: str, version: Annotated[int, Query(ge=1)], dry_run: DryRun = False
 ) -> Response:
     """Go on from the state that an earlier version ended with; what is in force can be rolled back to in turn."""
-    changes, order = service_of(request).engine.changes, Order(by=who(request), dry_run=dry_run)
-    return _told(policy, await asyncio.to_thread(changes.rollback, policy, version, order))
+    changes, asked = service_of(request).changes, ChangeRequest(by=who(request), dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.rollback, policy, version, asked))
 
 
 @router.post(
@@ -83,8 +84,8 @@ async def reset(
     dry_run: DryRun = False,
 ) -> Response:
     """Start anew with the model, the ledger or both; what there was can be rolled back to."""
-    changes, order = service_of(request).engine.changes, Order(by=who(request), dry_run=dry_run)
-    return _told(policy, await asyncio.to_thread(changes.reset, policy, what, order))
+    changes, asked = service_of(request).changes, ChangeRequest(by=who(request), dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.reset, policy, what, asked))
 
 
 @router.delete(
@@ -92,8 +93,8 @@ async def reset(
 )
 async def delete(request: Request, policy: str, dry_run: DryRun = False, discard: Discard = False) -> Response:
     """Put an end to a policy and to everything that was kept of it; nothing brings it back."""
-    changes, order = service_of(request).engine.changes, Order(by=who(request), discard=discard, dry_run=dry_run)
-    return _told(policy, await asyncio.to_thread(changes.delete, policy, order))
+    changes, asked = service_of(request).changes, ChangeRequest(by=who(request), discard=discard, dry_run=dry_run)
+    return _told(policy, await asyncio.to_thread(changes.delete, policy, asked))
 
 
 def _told(policy: str, change: PolicyChange) -> Response:
@@ -104,7 +105,7 @@ def _told(policy: str, change: PolicyChange) -> Response:
 async def get_policy(request: Request, policy: str) -> Response:
     """The policy's state, versions, rounds, and its model in short."""
     service = service_of(request)
-    told = await asyncio.to_thread(_policy, service, service.engine.desk(policy))
+    told = await asyncio.to_thread(_policy, service, service.engine.policy(policy))
     return answer({**told, "latency": service.metrics.latency(policy)})
 
 
@@ -118,8 +119,8 @@ async def get_fairness(
     recent: Annotated[bool, Query(description="The latest rounds one by one, instead of all.")] = False,
 ) -> Response:
     """Exposure by group, unfairness by pair against the tolerance, and their history."""
-    desk = service_of(request).engine.desk(policy)
-    return answer(await asyncio.to_thread(fairness_report, desk, points=points, recent=recent))
+    live = service_of(request).engine.policy(policy)
+    return answer(await asyncio.to_thread(fairness_report, live, points=points, recent=recent))
 
 
 @router.get(
@@ -133,9 +134,9 @@ async def list_rankings(
 ) -> Response:
     """The latest rankings, newest first."""
     service = service_of(request)
-    desk = service.engine.desk(policy)
-    below = None if before is None else _seq(service, desk, before)
-    found = await asyncio.to_thread(_latest, service, desk, limit, below)
+    live = service.engine.policy(policy)
+    below = None if before is None else _seq(service, live, before)
+    found = await asyncio.to_thread(_latest, service, live, limit, below)
     return answer({"rankings": found, "before": found[-1]["ranking_id"] if len(found) == limit else None})
 
 
@@ -147,29 +148,29 @@ async def list_rankings(
 async def get_ranking(request: Request, policy: str, ranking_id: str) -> Response:
     """What was shown, when, why, and what came back."""
     service = service_of(request)
-    desk = service.engine.desk(policy)
-    seq = _seq(service, desk, ranking_id)
-    return answer(await asyncio.to_thread(_ranking, service, desk, seq, ranking_id))
+    live = service.engine.policy(policy)
+    seq = _seq(service, live, ranking_id)
+    return answer(await asyncio.to_thread(_ranking, service, live, seq, ranking_id))
 
 
-def _policy(service: Service, desk: Desk) -> dict[str, Any]:
-    return policy_report(desk, kept=service.engine.store.version_states(desk.row.policy))
+def _policy(service: Service, live: LivePolicy) -> dict[str, Any]:
+    return policy_report(live, kept=service.engine.store.version_states(live.row.policy))
 
 
-def _seq(service: Service, desk: Desk, ranking_id: str) -> int:
+def _seq(service: Service, live: LivePolicy, ranking_id: str) -> int:
     number, seq = service.engine.ids.read(ranking_id)
-    if number != desk.row.policy:
+    if number != live.row.policy:
         raise unknown_ranking(ranking_id)
     return seq
 
 
-def _latest(service: Service, desk: Desk, limit: int, before: int | None) -> list[dict[str, Any]]:
-    engine, number = service.engine, desk.row.policy
+def _latest(service: Service, live: LivePolicy, limit: int, before: int | None) -> list[dict[str, Any]]:
+    engine, number = service.engine, live.row.policy
     return [
-        ranking_report(engine.ids.make(number, shown.seq), desk, shown, feedback, why=False)
-        for shown, feedback in engine.archive.latest(desk, limit=limit, before=before)
+        ranking_report(engine.ids.make(number, shown.seq), live, shown, feedback, why=False)
+        for shown, feedback in engine.archive.latest(live, limit=limit, before=before)
     ]
 
 
-def _ranking(service: Service, desk: Desk, seq: int, ranking_id: str) -> dict[str, Any]:
-    return ranking_report(ranking_id, desk, *service.engine.archive.ranking(desk, seq))
+def _ranking(service: Service, live: LivePolicy, seq: int, ranking_id: str) -> dict[str, Any]:
+    return ranking_report(ranking_id, live, *service.engine.archive.ranking(live, seq))

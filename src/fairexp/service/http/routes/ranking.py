@@ -10,19 +10,18 @@ from fastapi import APIRouter, Query, Request, Response
 
 from fairexp.service.bodies.candidates import candidates_of
 from fairexp.service.bodies.decode import read_feedback, read_ranking
-from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, RankRequest
+from fairexp.service.bodies.forms import EventGiven, FeedbackGiven, FeedbackRequest, RankRequest
 from fairexp.service.engine.engine import Ranked
 from fairexp.service.engine.events import GivenEvent
-from fairexp.service.http.answers import answer, problem
+from fairexp.service.http.answers import REPEATED, answer, problem
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import EACH, allow, check_policy
 from fairexp.service.http.schemas import FeedbackAnswer, RankAnswer
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import EACH, allow, check_policy, kept, service_of
+from fairexp.service.service import service_of
 from fairexp.service.views.explain import explain as explanation_of
 
 router = APIRouter()
-REPEATED = {"X-Repeated": "true"}
-"""The header of an answer that was given before, to a request with the same id."""
 
 
 @router.post(
@@ -78,10 +77,11 @@ async def feedback(request: Request) -> Response:
     """Take what users did; when this is answered it is on disk, and the next ranking has learned from it."""
     service = service_of(request)
     limits = {"max_batch": service.settings.max_batch, "max_events": service.settings.max_events}
-    many, given = await service.read(request, "max_feedback_bytes", read_feedback, **limits)
-    if not many:
-        return answer({"results": [await learn(request, given[0])]})
-    results = await asyncio.gather(*(_learn_or_tell(request, each) for each in given))
+    with service.feedback.place():
+        many, given = await service.read(request, "max_feedback_bytes", read_feedback, **limits)
+        if not many:
+            return answer({"results": [await _learn(request, given[0])]})
+        results = await asyncio.gather(*(_learn_or_tell(request, each) for each in given))
     if any(result["status"] == "refused" and result["error"]["code"] == "storage_unavailable" for result in results):
         raise next_unavailable()
     return answer({"results": results})
@@ -99,34 +99,20 @@ def next_unavailable() -> ServiceError:
 
 async def _learn_or_tell(request: Request, given: FeedbackGiven) -> dict[str, Any]:
     try:
-        return await learn(request, given)
+        return await _learn(request, given)
     except ServiceError as error:
         told = {"accepted": 0, "duplicates": 0, "status": "refused", "error": problem(error)}
         return {"ranking_id": given.ranking_id, **told}
 
 
-async def learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
-    """Learn from one ranking's feedback and wait until that is on disk."""
-    service = service_of(request)
-    engine = service.engine
-    events = [
-        GivenEvent(
-            each.id, each.type, each.item, None if each.position is None else each.position - 1, each.weight, each.at
-        )
-        for each in given.events
-    ]
-    policy = engine.policy_of(given.ranking_id)
-    check_policy(request, policy)
-    # In a thread, one update of a policy at a time, each begun by the loop: a ranking finds the policy's lock taken by
-    # one update at most, however many wait.
-    async with service.turn("learn", policy):
-        learned = await asyncio.to_thread(engine.learn, given.ranking_id, events, final=given.final)
-    await kept(asyncio.wrap_future(learned.kept))
-    service.metrics.feedback_events.labels(policy, learned.status).inc(learned.accepted)
-    service.metrics.feedback_events.labels(policy, "duplicate").inc(learned.duplicates)
-    return {
-        "ranking_id": given.ranking_id,
-        "accepted": learned.accepted,
-        "duplicates": learned.duplicates,
-        "status": learned.status,
-    }
+async def _learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
+    service, ranking_id = service_of(request), given.ranking_id
+    check_policy(request, service.engine.policy_of(ranking_id).row.name)
+    learned = await service.learn(ranking_id, [_event(each) for each in given.events], final=given.final)
+    told = {"accepted": learned.accepted, "duplicates": learned.duplicates, "status": learned.status}
+    return {"ranking_id": ranking_id, **told}
+
+
+def _event(given: EventGiven) -> GivenEvent:
+    position = None if given.position is None else given.position - 1
+    return GivenEvent(given.id, given.type, given.item, position, given.weight, given.at)

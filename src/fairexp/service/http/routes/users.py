@@ -10,8 +10,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
+from fairexp.service.http.permission import ALL, allow, who
 from fairexp.service.http.schemas import ErasedAnswer
-from fairexp.service.service import ALL, allow, service_of, who
+from fairexp.service.service import service_of
 
 router = APIRouter()
 

@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.engine.cache import Shelf
+from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.cache import Cache
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
+from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.engine.runtime import Candidates, OpenRanking
+from fairexp.service.engine.runtime import Candidates
 from fairexp.service.policies.spec import PolicySpec
 from tests.service.live import Live, Standstill
 from tests.service.worlds import SPEC, candidates, play, rank, rank_body
@@ -26,20 +28,20 @@ Start = Callable[..., Engine]
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40)), max_size=40), st.sets(st.integers(0, 9)))
 @settings(deadline=None, derandomize=True, max_examples=200)
-def test_a_shelf_against_its_slow_twin(puts: list[tuple[int, int]], held: set[int]) -> None:
-    shelf = Shelf[int](50, may_go=lambda value: value not in held)
+def test_a_cache_against_its_slow_twin(puts: list[tuple[int, int]], held: set[int]) -> None:
+    cache = Cache[int](50, may_go=lambda value: value not in held)
     twin: list[tuple[int, int]] = []
     for number, size in puts:
-        shelf.put(number, number, n_bytes=size)
+        cache.put(number, number, n_bytes=size)
         twin = [each for each in twin if each[0] != number] + [(number, size)]
         for each in twin[:-1]:
             if sum(size for _, size in twin) > 50 and each[0] not in held:
                 twin.remove(each)
-        assert [each for each in range(10) if each in shelf] == sorted(each for each, _ in twin)
-        assert shelf.n_bytes == sum(size for _, size in twin) and len(shelf) == len(twin)
-        assert shelf.get(number) == number
-    shelf.clear()
-    assert len(shelf) == shelf.n_bytes == 0 and shelf.get(0) is None
+        assert [each for each in range(10) if each in cache] == sorted(each for each, _ in twin)
+        assert cache.n_bytes == sum(size for _, size in twin) and len(cache) == len(twin)
+        assert cache.get(number) == number
+    cache.clear()
+    assert len(cache) == cache.n_bytes == 0 and cache.get(0) is None
 
 
 WIDE = PolicySpec(features=40, groups={"a": 1.0, "b": 1.0}, length=10, tolerance=0.5, seed=3)
@@ -54,20 +56,20 @@ def many(n: int, number: int) -> Candidates:
 def test_a_ranking_takes_the_memory_that_is_counted(started: Start, sqlite_address: str, n: int) -> None:
     """Also one that was read from the store, where it was a part of a longer record."""
     engine = started(sqlite_address)
-    engine.put_policy("shop", WIDE)
+    Changes(engine).put("shop", WIDE)
     for number in range(10):  # so that some orders are certain, and much is remembered for explanations
         ranked = engine.rank("shop", lambda runtime, number=number: many(n, number))  # type: ignore[misc]
         engine.learn(ranked.id, [GivenEvent(position=3)]).kept.result(10)
-    desk = engine.desk("shop")
+    policy = engine.policy("shop")
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    opened = [OpenRanking.of(*engine.archive.ranking(desk, ranked.shown.seq)) for _ in range(20)]
+    opened = [OpenRanking.of(*engine.archive.ranking(policy, ranked.shown.seq)) for _ in range(20)]
     gc.collect()
     taken = (tracemalloc.get_traced_memory()[0] - before) / len(opened)
     tracemalloc.stop()
     assert 0.8 * taken < opened[0].n_bytes < 1.2 * taken
     assert opened[0].n_bytes < 8000, "the number of candidates does not matter"
-    read, _ = engine.archive.ranking(desk, ranked.shown.seq)
+    read, _ = engine.archive.ranking(policy, ranked.shown.seq)
     trimmed = read.trimmed()
     assert trimmed.ids == read.ids
     assert (trimmed.considered.block == read.considered.block[read.place]).all()
@@ -83,48 +85,48 @@ def vars_of(ranking: object) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
 
 def test_the_budget_holds_whatever_comes(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address, settings={"cached_bytes": 60_000})
-    engine.put_policy("shop", WIDE)
-    desk = engine.desk("shop")
+    Changes(engine).put("shop", WIDE)
+    policy = engine.policy("shop")
     ids = []
     for number in range(40):
         ranked = engine.rank("shop", lambda runtime, number=number: many(20, number))  # type: ignore[misc]
         ranked.kept.result(10)
         ids.append(ranked.id)
-        assert desk.opened.n_bytes <= 60_000
-    assert 5 < len(desk.opened) < 20
-    before = desk.opened.n_bytes
+        assert policy.opened.n_bytes <= 60_000
+    assert 5 < len(policy.opened) < 20
+    before = policy.opened.n_bytes
     events = [GivenEvent(id=f"{number}-" + "x" * 200, type="click", position=0) for number in range(100)]
     engine.learn(ids[-1], events).kept.result(10)
-    assert desk.opened.n_bytes <= 60_000 and len(desk.opened) < 12, "a ranking that grows takes others' room"
+    assert policy.opened.n_bytes <= 60_000 and len(policy.opened) < 12, "a ranking that grows takes others' room"
     assert before > 40_000
     assert engine.learn(ids[-1], events).status == "duplicate"
     for number, each in enumerate(ids):
         assert engine.learn(each, [GivenEvent(id="late", position=2)]).status == "learned", number
-    state = desk.runtime.state()[1]
+    state = policy.runtime.state()[1]
     engine.writer.submit([]).result(10)
-    assert first_difference(load_policy(engine.store, desk.row).runtime.state()[1], state) is None
+    assert first_difference(load_policy(engine.store, policy.row).runtime.state()[1], state) is None
 
 
 def test_a_budget_below_one_ranking_serves_all_the_same(started: Start, address: str) -> None:
     engine = started(address, settings={"cached_bytes": 1})
-    engine.put_policy("shop", SPEC)
+    Changes(engine).put("shop", SPEC)
     ids = play(engine, 10)
-    assert len(engine.desk("shop").opened) == 1
+    assert len(engine.policy("shop").opened) == 1
     assert engine.learn(ids[2], [GivenEvent(id="late", position=2)]).status == "learned"
 
 
 def test_what_is_not_on_disk_stays_at_hand(started: Start, sqlite_address: str) -> None:
     """A ranking that the store does not have yet cannot be read back from it."""
     engine = started(sqlite_address, settings={"cached_bytes": 8000})
-    engine.put_policy("shop", SPEC)
-    desk = engine.desk("shop")
+    Changes(engine).put("shop", SPEC)
+    policy = engine.policy("shop")
     with Standstill(engine.store, "commit"):
         waiting = [engine.rank("shop", lambda runtime, number=number: candidates(number)) for number in range(6)]
-        assert len(desk.opened) == 6 and desk.opened.n_bytes > 8000
+        assert len(policy.opened) == 6 and policy.opened.n_bytes > 8000
     for ranked in waiting:
         ranked.kept.result(10)
     rank(engine, 6)
-    assert desk.opened.n_bytes <= 8000
+    assert policy.opened.n_bytes <= 8000
 
 
 def test_metrics_tell_what_is_held(live: Callable[..., Live], sqlite_address: str) -> None:
@@ -132,6 +134,6 @@ def test_metrics_tell_what_is_held(live: Callable[..., Live], sqlite_address: st
     for number in range(3):
         running.client.post("/v1/policies/shop/rank", json=rank_body(number))
     text = running.client.get("/metrics").text
-    held = running.service.engine.desk("shop").opened
+    held = running.service.engine.policy("shop").opened
     assert 'fairexp_cached_rankings{policy="shop"} 3.0' in text
     assert f'fairexp_cached_bytes{{policy="shop"}} {float(held.n_bytes)}' in text and held.n_bytes > 3000

@@ -43,10 +43,10 @@ async def send(url: str, paths: list[tuple[str, dict[str, Any]]], crowd: Callabl
 )
 def test_a_stopped_ranker_is_asked_only_so_often(live: Start, sqlite_address: str, path: str, body: Any) -> None:
     running = live(sqlite_address, policies={"shop": SPEC, "other": SPEC}, settings={"max_waiting_rankings": MOST})
-    gate, client = running.service.gates.rankings("shop"), running.client
+    rankings, client = running.service.engine.policy("shop").queue.rankings, running.client
 
     def crowd() -> None:
-        until(lambda: gate.inside == MOST)
+        until(lambda: rankings.taken == MOST)
         for _ in range(3):
             refused = client.post(path, json=body)  # is answered although the ranker stands still
             assert refused.status_code == 503 and refused.headers["Retry-After"] == "1"
@@ -61,14 +61,14 @@ def test_a_stopped_ranker_is_asked_only_so_often(live: Start, sqlite_address: st
         assert metric(client, 'fairexp_rankings_refused_total{policy="other"}') == 0
         hold.go_on()
 
-    hold = Standstill(running.service.engine.desk("shop").runtime.ranker, "rank")
+    hold = Standstill(running.service.engine.policy("shop").runtime.ranker, "rank")
     paths = [("/v1/policies/shop/rank", rank_body(number)) for number in range(MOST)]
     with hold:
         answers = asyncio.run(send(running.url, paths, crowd))
     assert [answer.status_code for answer in answers] == [200] * MOST
-    until(lambda: gate.inside == 0)
+    until(lambda: rankings.taken == 0)
     assert client.post("/v1/policies/shop/rank", json=rank_body()).status_code == 200
-    assert running.service.engine.desk("shop").runtime.totals.rounds == MOST + 1
+    assert running.service.engine.policy("shop").runtime.totals.rounds == MOST + 1
 
 
 def test_rankings_on_their_way_to_disk_count_too(live: Start, sqlite_address: str) -> None:
@@ -77,7 +77,7 @@ def test_rankings_on_their_way_to_disk_count_too(live: Start, sqlite_address: st
 
     def crowd() -> None:
         engine = running.service.engine
-        until(lambda: engine.desk("shop").runtime.totals.rounds == MOST)
+        until(lambda: engine.policy("shop").runtime.totals.rounds == MOST)
         assert running.client.post("/v1/policies/shop/rank", json=rank_body()).status_code == 503
         hold.go_on()
 
@@ -88,14 +88,14 @@ def test_rankings_on_their_way_to_disk_count_too(live: Start, sqlite_address: st
     assert [answer.status_code for answer in answers] == [200] * MOST
 
 
-def test_feedback_has_a_gate_of_its_own(live: Start, sqlite_address: str) -> None:
+def test_feedback_has_a_limit_of_its_own(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address, settings={"max_waiting_feedback": MOST})
-    client, gate = running.client, running.service.gates.feedback
+    client, feedback = running.client, running.service.feedback
     ids = [client.post("/v1/policies/shop/rank", json=rank_body(n)).json()["ranking_id"] for n in range(MOST + 1)]
     given = [{"ranking_id": each, "events": [{"position": 1}]} for each in ids]
 
     def crowd() -> None:
-        until(lambda: gate.inside == MOST)
+        until(lambda: feedback.taken == MOST)
         refused = client.post("/v1/feedback", json=given[MOST])
         assert refused.status_code == 503 and refused.json()["error"]["code"] == "overloaded"
         assert refused.headers["Retry-After"] == "1"
@@ -105,24 +105,24 @@ def test_feedback_has_a_gate_of_its_own(live: Start, sqlite_address: str) -> Non
         assert metric(client, "fairexp_feedback_waiting") == MOST
         hold.go_on()
 
-    hold = Standstill(running.service.engine.desk("shop").runtime.ranker, "update")
+    hold = Standstill(running.service.engine.policy("shop").runtime.ranker, "update")
     with hold:
         answers = asyncio.run(send(running.url, [("/v1/feedback", each) for each in given[:MOST]], crowd))
     assert [answer.status_code for answer in answers] == [200] * MOST
-    assert gate.inside == 0
+    assert feedback.taken == 0
     assert client.post("/v1/feedback", json={"batch": given}).status_code == 200, "a batch is one request"
     assert client.post("/v1/feedback", json={"ranking_id": "none", "events": []}).status_code == 404
-    assert gate.inside == 0, "what is refused for another reason leaves no trace"
+    assert feedback.taken == 0, "what is refused for another reason leaves no trace"
 
 
-def test_callers_that_go_away_leave_the_gate(live: Start, sqlite_address: str) -> None:
+def test_callers_that_go_away_leave_no_place_taken(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address, settings={"max_waiting_rankings": MOST})
     engine: Engine = running.service.engine
     patience = httpx.Timeout(SECONDS, read=0.2)
-    with Standstill(engine.desk("shop").runtime.ranker, "rank") as hold:
+    with Standstill(engine.policy("shop").runtime.ranker, "rank") as hold:
         for number in range(MOST):
             with pytest.raises(httpx.ReadTimeout):
                 httpx.post(f"{running.url}/v1/policies/shop/rank", json=rank_body(number), timeout=patience)
         assert hold.entered.wait(SECONDS)
-    until(lambda: running.service.gates.rankings("shop").inside == 0)
+    until(lambda: engine.policy("shop").queue.rankings.taken == 0)
     assert running.client.post("/v1/policies/shop/rank", json=rank_body()).status_code == 200

@@ -1,16 +1,12 @@
-"""What an operator sees: metrics for Prometheus, and one line of JSON per event with the request's id."""
+"""Metrics for Prometheus: counters of this process, and where every policy stands."""
 
 from __future__ import annotations
 
-import contextvars
-import logging
-import sys
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import orjson
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
@@ -20,13 +16,9 @@ from fairexp.service.views.explain import pair_gaps
 if TYPE_CHECKING:
     from fairexp.service.bodies.budget import Budget
     from fairexp.service.bodies.reader import Reader
-    from fairexp.service.engine.engine import Engine
-    from fairexp.service.engine.gates import Gates
+    from fairexp.service.engine.engine import Engine, Learned
     from fairexp.service.http.connections import Connections
-
-REQUEST_ID: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="-")
-REQUESTS = logging.getLogger("fairexp.service.engine.repeats")
-"""One line per request: a warning where it was refused."""
+    from fairexp.service.limit import Limit
 
 RECENT = 512
 BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -36,11 +28,11 @@ class Metrics:
     """Counters of this process, and the state of every policy as it is when asked. No ids as labels."""
 
     def __init__(
-        self, engine: Engine, gates: Gates, *, budget: Budget, reader: Reader, connections: Connections
+        self, engine: Engine, feedback: Limit, *, budget: Budget, reader: Reader, connections: Connections
     ) -> None:
         self.registry = CollectorRegistry()
         self._engine = engine
-        self._gates = gates
+        self._feedback = feedback
         self._budget, self._reader, self._connections = budget, reader, connections
         self.rank_seconds = Histogram(
             "fairexp_rank_seconds",
@@ -65,6 +57,11 @@ class Metrics:
         """Take note of how long a ranking took."""
         self.rank_seconds.labels(policy).observe(seconds)
         self._recent.setdefault(policy, deque(maxlen=RECENT)).append(seconds)
+
+    def learned(self, policy: str, learned: Learned) -> None:
+        """Take note of what was made of feedback."""
+        self.feedback_events.labels(policy, learned.status).inc(learned.accepted)
+        self.feedback_events.labels(policy, "duplicate").inc(learned.duplicates)
 
     def recent_seconds(self, policy: str) -> list[float]:
         """How long the latest rankings took."""
@@ -91,10 +88,10 @@ class Metrics:
         updates = CounterMetricFamily("fairexp_updates", "Updates of the model.", labels=["policy"])
         engine = self._engine
         for name in engine.names() if engine.ready else ():
-            desk = engine.desk(name)
-            if desk.problem is not None or desk.stale:
+            live = engine.policy(name)
+            if live.problem is not None or live.stale:
                 continue
-            runtime, totals = desk.runtime, desk.runtime.totals
+            runtime, totals = live.runtime, live.runtime.totals
             rounds.add_metric([name], totals.rounds)
             updates.add_metric([name], totals.updates)
             regret.add_metric([name], totals.regret)
@@ -117,16 +114,16 @@ class Metrics:
         refused = CounterMetricFamily("fairexp_rankings_refused", "Rankings refused by overload.", labels=["policy"])
         held = GaugeMetricFamily("fairexp_cached_rankings", "Rankings at hand for feedback.", labels=["policy"])
         memory = GaugeMetricFamily("fairexp_cached_bytes", "Memory that these take, about.", labels=["policy"])
-        for desk in self._engine.desks():
-            labels, gate = [desk.row.name], self._gates.rankings(desk.row.name)
-            waiting.add_metric(labels, gate.inside)
-            refused.add_metric(labels, gate.refused)
-            held.add_metric(labels, len(desk.opened))
-            memory.add_metric(labels, desk.opened.n_bytes)
+        for live in self._engine.policies():
+            labels, rankings = [live.row.name], live.queue.rankings
+            waiting.add_metric(labels, rankings.taken)
+            refused.add_metric(labels, rankings.refused)
+            held.add_metric(labels, len(live.opened))
+            memory.add_metric(labels, live.opened.n_bytes)
         yield from (waiting, refused, held, memory)
-        gate = self._gates.feedback
-        yield GaugeMetricFamily("fairexp_feedback_waiting", "Requests with feedback under way.", value=gate.inside)
-        yield CounterMetricFamily("fairexp_feedback_refused", "Feedback refused by overload.", value=gate.refused)
+        feedback = self._feedback
+        yield GaugeMetricFamily("fairexp_feedback_waiting", "Requests with feedback under way.", value=feedback.taken)
+        yield CounterMetricFamily("fairexp_feedback_refused", "Feedback refused by overload.", value=feedback.refused)
 
     def _edges(self) -> Iterator[Metric]:
         """Bodies and connections."""
@@ -134,7 +131,7 @@ class Metrics:
         yield GaugeMetricFamily("fairexp_body_bytes", "Bytes of bodies being read.", value=budget.used)
         refused = CounterMetricFamily("fairexp_bodies_refused", "Bodies refused by overload.", labels=["reason"])
         refused.add_metric(["memory"], budget.refused)
-        refused.add_metric(["waiting"], reader.gate.refused)
+        refused.add_metric(["waiting"], reader.limit.refused)
         yield refused
         yield CounterMetricFamily("fairexp_reader_lost", "Times that the reader was replaced.", value=reader.lost)
         connections = self._connections
@@ -149,33 +146,3 @@ class Metrics:
     def text(self) -> bytes:
         """The page that Prometheus reads."""
         return generate_latest(self.registry)
-
-
-class JsonLines(logging.Formatter):
-    """A record as one line of JSON: time, level, message, request id, and facts."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "at": round(record.created, 3),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-        }
-        request_id = REQUEST_ID.get()
-        if request_id != "-":
-            line["request_id"] = request_id
-        line.update(getattr(record, "facts", {}))
-        if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
-
-
-def log_as_json(level: int = logging.INFO, *, requests: bool = True) -> None:
-    """Write the service's log, and uvicorn's, to stderr as lines of JSON; of `requests` at least those refused."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    for name in ("fairexp.service", "uvicorn.error"):
-        logger = logging.getLogger(name)
-        logger.handlers[:] = [handler]
-        logger.setLevel(level)
-        logger.propagate = False
-    REQUESTS.setLevel(logging.NOTSET if requests else max(level, logging.WARNING))

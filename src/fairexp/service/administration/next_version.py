@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairexp.errors import StateError
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.ledger import Ledger, within
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.runtime import Runtime, matched
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
@@ -32,7 +32,7 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Succession:
+class NextVersion:
     """The next version of a policy, what it does to what there is, and warnings."""
 
     runtime: Runtime
@@ -40,7 +40,7 @@ class Succession:
     warnings: list[str]
 
 
-def succeed(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) -> Succession:
+def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) -> NextVersion:
     """The version that comes after `before`, which stays as it is; `drop` names what shall start anew.
 
     Features and groups are matched by name, and everything that still makes sense is taken over.
@@ -82,7 +82,7 @@ def succeed(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = ()) ->
     if not model:
         runtime.begin_generation()
     effects = _effects(before, runtime, matching, model=model, account=account)
-    return Succession(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
+    return NextVersion(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
 
 
 def _in_units(matching: Matching, before: Runtime, after: Runtime) -> Matching:
@@ -134,9 +134,9 @@ def _wider_gap(before: Runtime, after: Runtime) -> list[str]:
     def excess(runtime: Runtime) -> float:
         if not runtime.is_fair or runtime.shares is None:
             return 0.0
-        return float(largest_gap(runtime.totals.exposure, runtime.shares)) - runtime.spec.tolerance
+        return Ledger(runtime.shares, runtime.totals.exposure).largest_gap - runtime.spec.tolerance
 
-    if excess(after) <= max(excess(before), 0.0) + 1e-9:
+    if within(excess(after), max(excess(before), 0.0)):
         return []
     return [
         f"groups: the account begins {excess(after):.4g} beyond the tolerance of {after.spec.tolerance:g}, and "

@@ -1,0 +1,54 @@
+"""docs/architecture.md is drawn from the code: its pictures, and the walks of a query through it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import PICTURES, ROOT, SOURCES, Footsteps, picture
+from tests.walks import over_http, through_simulate, through_the_library
+
+PAGE = ROOT / "docs" / "architecture.md"
+MOST_MODULES = 13
+"""In one folder, its `__init__` not counted."""
+
+
+@pytest.fixture
+def footsteps() -> Iterator[Footsteps]:
+    steps = Footsteps()
+    yield steps
+    steps.end()
+
+
+def documented_walk(title: str) -> list[str]:
+    """The modules that the page lists under a title."""
+    section = PAGE.read_text(encoding="utf-8").split(f"### {title}\n")[1].split("\n#")[0]
+    return re.findall(r"^\d+\. `([\w.]+)`", section, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", PICTURES)
+def test_the_pictures_are_those_of_the_code(folder: str) -> None:
+    assert picture(folder) in PAGE.read_text(encoding="utf-8"), (
+        "docs/architecture.md shows other arrows than the code has: `python -m tests.architecture` draws them anew"
+    )
+
+
+def test_no_folder_holds_too_many_modules() -> None:
+    folders = [path for path in SOURCES.rglob("*") if (path / "__init__.py").exists()]
+    counts = {str(path.relative_to(SOURCES)): len(list(path.glob("*.py"))) - 1 for path in folders}
+    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
+
+
+def test_a_query_through_the_library(footsteps: Footsteps) -> None:
+    assert through_the_library(footsteps) == documented_walk("Through the library")
+
+
+def test_a_query_through_simulate(footsteps: Footsteps, tmp_path: Path) -> None:
+    assert through_simulate(footsteps, tmp_path) == documented_walk("Through `fairexp simulate`")
+
+
+def test_a_query_over_http(footsteps: Footsteps, tmp_path: Path) -> None:
+    assert sorted(over_http(footsteps, tmp_path)) == sorted(documented_walk("Over HTTP"))
