@@ -17,7 +17,8 @@ from fairexp.experiments.plan.paths import GROUP_FILE
 from fairexp.experiments.plan.run import user_name
 from fairexp.fairness.ledger import within
 from fairexp.metrics import total_discount
-from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.registry import keeps_tolerance
+from fairexp.simulation.environment import DEFAULTS
 from fairexp.simulation.settings import Parts, Settings, run
 from fairexp.simulation.trace import checkpoints
 
@@ -129,5 +130,5 @@ class Collector:
 
 
 def _tolerance(settings: Settings) -> float | None:
-    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if settings.ranker.startswith(FAIR) else None)
+    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if keeps_tolerance(settings.ranker) else None)
     return float(value) if isinstance(value, int | float) else None
