@@ -55,12 +55,13 @@ def demo(
 
 def demo_runs(rounds: int, n_seeds: int) -> list[RunSettings]:
     """The runs of the demo: groups are owed exposure by their average utility, as in the paper."""
+    from fairexp.registry import keeps_tolerance
     from fairexp.simulation.settings import DataSettings, RunSettings
 
     return [
         RunSettings(
             ranker=name,
-            parameters={"tolerance": TOLERANCE} if name.startswith("fairexp-") else {},
+            parameters={"tolerance": TOLERANCE} if keeps_tolerance(name) else {},
             data=DataSettings(WORLD),
             user=USER,
             rounds=rounds,

@@ -27,7 +27,8 @@ from fairexp.measures import (
     SPEED,
     Measure,
 )
-from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.registry import keeps_tolerance
+from fairexp.simulation.environment import DEFAULTS
 from fairexp.statistics.paired import Pair
 
 MEASURES = (
@@ -97,8 +98,8 @@ class Results:
 
     @property
     def fair(self) -> str | None:
-        """The label of the first FairExp ranker."""
-        return next((label for label, spec in self.experiment.rankers.items() if spec.ranker.startswith(FAIR)), None)
+        """The label of the first ranker that is held to a tolerance."""
+        return next((label for label, spec in self.experiment.rankers.items() if keeps_tolerance(spec.ranker)), None)
 
     @property
     def tolerance(self) -> float:

@@ -28,7 +28,8 @@ from fairexp.measures import (
     UF,
 )
 from fairexp.metrics import total_discount
-from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.registry import keeps_tolerance
+from fairexp.simulation.environment import DEFAULTS
 from fairexp.simulation.meter import checkpoints
 from fairexp.simulation.run import run
 from fairexp.simulation.settings import Parts, RunSettings
@@ -143,5 +144,5 @@ class Collector:
 
 
 def _tolerance(settings: RunSettings) -> float | None:
-    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if settings.ranker.startswith(FAIR) else None)
+    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if keeps_tolerance(settings.ranker) else None)
     return float(value) if isinstance(value, int | float) else None

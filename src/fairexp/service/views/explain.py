@@ -8,6 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints
 from fairexp.fairness.ledger import Ledger, amounts_by_group
+from fairexp.registry import keeps_tolerance
 from fairexp.service.log.records import Shown
 from fairexp.service.policies.spec import PolicySpec
 
@@ -30,7 +31,7 @@ def explain(shown: Shown, spec: PolicySpec) -> dict[str, Any]:
 
 
 def _is_fair(spec: PolicySpec) -> bool:
-    return str(spec.ranker).startswith("fairexp-")
+    return keeps_tolerance(spec.ranker)
 
 
 def _blocks(shown: Shown) -> list[list[str]]:
