@@ -1,4 +1,4 @@
-"""What the searches for templates rely on: lists of subsets, bounds by tolls, tables of small cells, costs by pairs."""
+"""What the searches for templates rely on: lists of subsets, bounds, tables of small cells, costs by pairs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.kernels.search.covering import Cover
+from fairexp.kernels.search.covers import Cover
+from fairexp.kernels.search.first_guess import FirstGuess
 from fairexp.kernels.search.gaps import SLACK, largest_gap
 from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.multipliers import Multipliers
 from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Aim, Corridors, Draw, Round
 from fairexp.kernels.search.subsets import Subsets
 from fairexp.kernels.search.tables import Tables
-from fairexp.kernels.search.tails import Tails
-from fairexp.kernels.search.tolls import Tolls
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -53,11 +53,11 @@ def fair_ones(round, limit):
 
 
 def surveyed(round, limit):
-    """What tolls tell, and the lattice they are told on."""
+    """What multipliers tell, and the lattice they are told on."""
     lattice = Lattice(len(round.P), len(round.w))
-    tolls = Tolls(round, lattice)
-    tolls.survey(limit)
-    return tolls, lattice
+    multipliers = Multipliers(round, lattice)
+    multipliers.survey(limit)
+    return multipliers, lattice
 
 
 def test_every_set_lists_its_subsets_in_order_of_their_sums():
@@ -108,28 +108,28 @@ def test_tolls_never_claim_too_much(n_groups, seed):
     rng = np.random.default_rng(seed)
     length = {2: 8, 3: 6, 4: 5}[n_groups]
     round, limit = make_round(rng, n_groups, length), rng.choice([0.1, 0.3, 1.0])
-    tolls, lattice = surveyed(round, limit)
+    multipliers, lattice = surveyed(round, limit)
     number = {tuple(state): s for s, state in enumerate(np.asarray(lattice.states))}
     for template, cost in fair_ones(round, limit):
-        assert tolls.bound <= cost
+        assert multipliers.bound <= cost
         gone = np.zeros(n_groups, dtype=np.int64)
         for g in template:
-            assert tolls.through[number[tuple(gone)]] <= cost
+            assert multipliers.through[number[tuple(gone)]] <= cost
             gone[g] += 1
-        assert tolls.through[number[tuple(gone)]] <= cost
+        assert multipliers.through[number[tuple(gone)]] <= cost
 
 
 def test_tolls_come_close_to_the_least_cost_of_long_lists():
-    """With many positions sums of exposure lie close together, and the bound misses little; without tolls it is 0."""
+    """With many positions sums of exposure lie close together, and the bound misses little; without them it is 0."""
     rng, missed, costs = np.random.default_rng(5), 0.0, 0.0
     for _ in range(20):
         round = make_round(rng, 2, 12, n=40)
         fair = fair_ones(round, 0.1)
         if not fair:
             continue
-        tolls, _ = surveyed(round, 0.1)
+        multipliers, _ = surveyed(round, 0.1)
         cheapest = min(cost for _, cost in fair)
-        missed, costs = missed + cheapest - tolls.bound, costs + cheapest
+        missed, costs = missed + cheapest - multipliers.bound, costs + cheapest
     assert costs > 100 and missed < 0.2 * costs
 
 
@@ -144,9 +144,9 @@ def test_tables_never_claim_too_much(n_groups, scale):
         fair = fair_ones(round, 0.3)
         if not fair:
             continue
-        tolls, lattice = surveyed(round, 0.3)
-        np.asarray(tolls.through)[:] = 0.0  # every state counts
-        tables, within, top = Tables(round, lattice, tolls), Corridors(round), max(cost for _, cost in fair)
+        multipliers, lattice = surveyed(round, 0.3)
+        np.asarray(multipliers.through)[:] = 0.0  # every state counts
+        tables, within, top = Tables(round, lattice, multipliers), Corridors(round), max(cost for _, cost in fair)
         tables.build(top, 500_000)
         assert (tables.shift > 0) == (top >= 2**14 - 1)
         within.narrow(0.3)
@@ -162,13 +162,13 @@ def test_a_first_guess_for_a_long_list_is_fair():
     rng, found = np.random.default_rng(2), 0
     for _ in range(40):
         round = make_round(rng, 3, 24, n=120)
-        tolls, lattice = surveyed(round, 0.1)
-        tails = Tails(round, lattice, tolls, Subsets(round.P[-8:]))
-        tails.search(0.1, 100_000)
-        if tails.found.found:
-            template, E = np.array(tails.found.template), np.array(round.spent)
+        multipliers, lattice = surveyed(round, 0.1)
+        first_guess = FirstGuess(round, lattice, multipliers, Subsets(round.P[-8:]))
+        first_guess.search(0.1, 100_000)
+        if first_guess.found.found:
+            template, E = np.array(first_guess.found.template), np.array(round.spent)
             np.add.at(E, template, round.P)
             assert largest_gap(E, round.w) <= 0.1 + SLACK
-            assert tails.found.cost == round.price(template)
-        found += tails.found.found
+            assert first_guess.found.cost == round.price(template)
+        found += first_guess.found.found
     assert found >= 36

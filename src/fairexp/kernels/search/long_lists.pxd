@@ -1,9 +1,9 @@
 from libc.stdint cimport int64_t
 from fairexp.kernels.search.rounds cimport Aim, Effort, Found, Round
 from fairexp.kernels.search.tables cimport Tables
-from fairexp.kernels.search.tails cimport Tails
-from fairexp.kernels.search.tolls cimport Tolls
-from fairexp.kernels.search.walk cimport Walk
+from fairexp.kernels.search.first_guess cimport FirstGuess
+from fairexp.kernels.search.multipliers cimport Multipliers
+from fairexp.kernels.search.depth_first cimport DepthFirst
 
 cdef int64_t MARGIN
 cdef int64_t PART
@@ -13,10 +13,10 @@ cdef int64_t CELLS
 
 cdef class LongLists:
     cdef Round round
-    cdef Walk walk
-    cdef Tolls tolls
+    cdef DepthFirst walk
+    cdef Multipliers multipliers
     cdef Tables tables
-    cdef Tails tails
+    cdef FirstGuess first_guess
     cdef bint has_tables
     cdef readonly Found best
     cdef readonly Found fair

@@ -1,16 +1,16 @@
-"""The best template of a long list: by walks with bounds from tolls and tables, where states are not too many."""
+"""The best template of a long list: by walks with bounds from multipliers and tables, where states are not too many."""
 
 import cython
-from cython.cimports.fairexp.kernels.search.covering import LOOKS
+from cython.cimports.fairexp.kernels.search.covers import LOOKS
+from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
 from cython.cimports.fairexp.kernels.search.gaps import slack
+from cython.cimports.fairexp.kernels.search.multipliers import IMPOSSIBLE
 from cython.cimports.fairexp.kernels.search.rounds import Found
-from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
-from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.libc.stdint import int64_t
 
 MARGIN, PART = 8, 20
-"""Tables are made for templates that cost no more above the tolls' bound than this, and this part of it; then more."""
+"""Tables are made for templates that cost no more above the proven bound than this, and this part of it; then more."""
 
 GUESS = 200
 """Effort of the first guess, in steps of a walk."""
@@ -24,11 +24,12 @@ CELLS = 2_000
 class LongLists:
     """The `best` template, and what its cost and, where the least gap was sought, its gap are at least.
 
-    There may be no tolls, tables or tails. `used` counts the effort of a search.
+    There may be no multipliers, tables or first guess. `used` counts the effort of a search.
     """
 
-    def __init__(self, round, walk, tolls, tables, tails):
-        self.round, self.walk, self.tolls, self.tables, self.tails = round, walk, tolls, tables, tails
+    def __init__(self, round, walk, multipliers, tables, first_guess):
+        self.round, self.walk, self.tables = round, walk, tables
+        self.multipliers, self.first_guess = multipliers, first_guess
         self.best, self.fair = Found(self.round.k), Found(self.round.k)
 
     def take_cheaper(self, other):
@@ -70,18 +71,18 @@ class LongLists:
         return False
 
     def guess(self, limit, max_nodes):
-        """What is quickly found along the tolls: most often nearly the best."""
-        self.tails.search(limit, cython.cast(int64_t, LOOKS * max_nodes))
-        self.used += cython.cast(int64_t, self.tails.found.nodes / LOOKS)
-        self.take_cheaper(self.tails.found)
+        """What is quickly found along the multipliers: most often nearly the best."""
+        self.first_guess.search(limit, cython.cast(int64_t, LOOKS * max_nodes))
+        self.used += cython.cast(int64_t, self.first_guess.found.nodes / LOOKS)
+        self.take_cheaper(self.first_guess.found)
 
     def least_cost(self, limit, max_nodes, max_cells):
         """Let `best` be the cheapest template within `limit`, unless it is that already, and `bound` what it costs.
 
         The answer is proven if the bound is its cost; if there is none, a bound of `IMPOSSIBLE` proves that.
         """
-        self.tolls.survey(limit)
-        self.bound, self.used = self.tolls.bound, 0
+        self.multipliers.survey(limit)
+        self.bound, self.used = self.multipliers.bound, 0
         margin: int64_t = MARGIN + self.bound // PART
         if self.bound < IMPOSSIBLE:
             self.guess(limit, min(GUESS, max_nodes // 8))
@@ -100,22 +101,22 @@ class LongLists:
 
     def go_on(self, limit, walked, max_nodes, max_cells):
         """Let `best` be the cheapest template within `limit`, if there is one, after a walk of up to `walked` nodes."""
-        if self.tolls is None and self.walk.found.nodes > walked:
+        if self.multipliers is None and self.walk.found.nodes > walked:
             walked = max_nodes
             self.walk.search(limit, NO_LIMIT, 0.0, max_nodes, False)
         self.best.take(self.walk.found)
         self.used, self.has_tables = self.best.nodes, False
         if self.best.nodes <= walked:
             self.bound = self.best.cost if self.best.found else IMPOSSIBLE
-        elif self.tolls is not None:
+        elif self.multipliers is not None:
             self.least_cost(limit, max_nodes, max_cells)
         else:
             self.bound = 0
 
     def fairest_of_cheapest(self, tolerance, left, effort):
         """Of the templates within the tolerance that cost what the best does, the fairest."""
-        if not self.has_tables and self.tolls is not None and effort.resolution > 3.0 * slack:
-            self.tolls.survey(tolerance)
+        if not self.has_tables and self.multipliers is not None and effort.resolution > 3.0 * slack:
+            self.multipliers.survey(tolerance)
             self.table(self.best.cost, effort.max_cells)
             if self.has_tables:
                 left = max(left - self.tables.n_cells // CELLS, effort.plain_nodes)

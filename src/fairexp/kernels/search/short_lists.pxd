@@ -1,14 +1,14 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.search.covering cimport Cover
+from fairexp.kernels.search.covers cimport Cover
 from fairexp.kernels.search.rounds cimport Aim, Corridors, Effort, Found, Round
-from fairexp.kernels.search.walk cimport Walk
+from fairexp.kernels.search.depth_first cimport DepthFirst
 
 cdef double GROWTH
 
 
 cdef class ShortLists:
     cdef Round round
-    cdef Walk walk
+    cdef DepthFirst walk
     cdef Cover cover
     cdef Corridors room
     cdef readonly Found best

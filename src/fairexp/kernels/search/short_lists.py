@@ -1,9 +1,9 @@
 """The best template of a short list, by covers: the cheapest within the tolerance, or of the least unfair."""
 
 import cython
-from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP, LOOKS
+from cython.cimports.fairexp.kernels.search.covers import CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP, LOOKS
+from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
-from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT
 from cython.cimports.libc.math import INFINITY, ceil
 from cython.cimports.libc.stdint import int64_t
 

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.rounds cimport Corridors, Round
-from fairexp.kernels.search.tolls cimport Tolls
+from fairexp.kernels.search.multipliers cimport Multipliers
 
 cdef short DEAREST
 cdef double ROUGH
@@ -13,7 +13,7 @@ cdef double MARGIN
 cdef class Tables:
     cdef Round round
     cdef Lattice lattice
-    cdef Tolls tolls
+    cdef Multipliers multipliers
     cdef readonly int64_t count
     cdef readonly int64_t n_cells
     cdef readonly int64_t shift

@@ -9,7 +9,7 @@ what can lead into the corridors from what the groups can have collected before;
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.search.gaps import slack
-from cython.cimports.fairexp.kernels.search.tolls import IMPOSSIBLE
+from cython.cimports.fairexp.kernels.search.multipliers import IMPOSSIBLE
 from cython.cimports.libc.math import INFINITY, ceil, floor, sqrt
 from cython.cimports.libc.stdint import int64_t
 
@@ -37,8 +37,8 @@ class Tables:
     positions p and below, which is `left[p]` cells for all of them. Costs are tabled without their last `shift` bits.
     """
 
-    def __init__(self, round, lattice, tolls):
-        self.round, self.lattice, self.tolls = round, lattice, tolls
+    def __init__(self, round, lattice, multipliers):
+        self.round, self.lattice, self.multipliers = round, lattice, multipliers
         k, n_groups, total = self.round.k, self.round.n_groups, self.lattice.n_states
         # Where all but one group end decides where the last does.
         self.n_tables = 1 if n_groups < 4 else (n_groups + 1) // 2
@@ -63,7 +63,7 @@ class Tables:
                 most[p, a] = max(most[p - 1, a], most[p - 1, a - 1] + P[p - 1])
 
     def build(self, top, max_cells):
-        """Tables for templates that cost at most `top` and end in the tolls' corridors.
+        """Tables for templates that cost at most `top` and end in the multipliers' corridors.
 
         They have `ACROSS` cells in the narrowest corridor, unless that takes more than `max_cells`.
         """
@@ -85,7 +85,7 @@ class Tables:
         finer = float(max_cells) / max(self.n_cells, 1)
         narrowest: cython.double = INFINITY
         for g in range(self.round.n_groups):
-            narrowest = min(narrowest, self.tolls.corridors.upper[g] - self.tolls.corridors.lower[g])
+            narrowest = min(narrowest, self.multipliers.corridors.upper[g] - self.multipliers.corridors.lower[g])
         fine_enough = ACROSS * self.round.total / max(narrowest, 1e-300)
         most = ROUGH * (finer if self.round.n_groups == 2 else sqrt(finer))
         return floor(max(min(most, fine_enough, FINEST), 1.0))
@@ -102,7 +102,7 @@ class Tables:
     def place_blocks(self, top):
         """Make room for the blocks of states that lead to templates no dearer than `top` and into all corridors."""
         for s in range(self.lattice.n_states):
-            self.alive[s] = self.tolls.through[s] <= top
+            self.alive[s] = self.multipliers.through[s] <= top
         for g in range(self.round.n_groups):
             self.place_group(g)
         end: int64_t = 0
@@ -117,8 +117,8 @@ class Tables:
         """Which cells group g needs in each state that is alive; where it needs none, the state no longer is."""
         t, side = g // 2, 1 - g % 2
         kept: cython.bint = t < self.n_tables and self.pair[t, g % 2] == g
-        lower = self.tolls.corridors.lower[g] - self.round.spent[g]
-        upper = self.tolls.corridors.upper[g] - self.round.spent[g]
+        lower = self.multipliers.corridors.lower[g] - self.round.spent[g]
+        upper = self.multipliers.corridors.upper[g] - self.round.spent[g]
         for s in range(self.lattice.n_states):
             if not self.alive[s]:
                 continue
@@ -142,8 +142,8 @@ class Tables:
                 self.clear(self.start[t, s], self.start[t, s + 1], 0 if last else DEAREST)
             for g in range(0 if last else self.round.n_groups):
                 c = self.lattice.child[s, g]
-                if self.tolls.prices[s, g] <= top and self.alive[c]:
-                    price = cython.cast(int64_t, self.tolls.prices[s, g]) >> self.shift
+                if self.multipliers.prices[s, g] <= top and self.alive[c]:
+                    price = cython.cast(int64_t, self.multipliers.prices[s, g]) >> self.shift
                     for t in range(self.n_tables):
                         self.follow(t, s, c, g, price)
 

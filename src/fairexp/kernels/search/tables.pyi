@@ -1,11 +1,11 @@
 from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.multipliers import Multipliers
 from fairexp.kernels.search.rounds import Corridors, Round
-from fairexp.kernels.search.tolls import Tolls
 
 class Tables:
     count: int
     n_cells: int
     shift: int
-    def __init__(self, round: Round, lattice: Lattice, tolls: Tolls) -> None: ...
+    def __init__(self, round: Round, lattice: Lattice, multipliers: Multipliers) -> None: ...
     def build(self, top: int, max_cells: int) -> None: ...
     def least_ahead(self, t: int, s: int, p: int, within: Corridors, enough: int) -> int: ...

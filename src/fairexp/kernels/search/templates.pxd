@@ -2,12 +2,12 @@ from libc.stdint cimport int64_t
 from fairexp.kernels.search.long_lists cimport LongLists
 from fairexp.kernels.search.rounds cimport Aim, Draw, Effort, Found, Round
 from fairexp.kernels.search.short_lists cimport ShortLists
-from fairexp.kernels.search.walk cimport Walk
+from fairexp.kernels.search.depth_first cimport DepthFirst
 
 
 cdef class Search:
     cdef Round round
-    cdef Walk walk
+    cdef DepthFirst walk
     cdef ShortLists short
     cdef LongLists long
     cdef readonly int64_t[::1] template

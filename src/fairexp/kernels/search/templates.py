@@ -2,15 +2,15 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.search.covering import Cover
+from cython.cimports.fairexp.kernels.search.covers import Cover
+from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT, DepthFirst
+from cython.cimports.fairexp.kernels.search.first_guess import FirstGuess
 from cython.cimports.fairexp.kernels.search.gaps import largest_gap
 from cython.cimports.fairexp.kernels.search.long_lists import LongLists
+from cython.cimports.fairexp.kernels.search.multipliers import Multipliers
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from cython.cimports.fairexp.kernels.search.short_lists import ShortLists
 from cython.cimports.fairexp.kernels.search.tables import Tables
-from cython.cimports.fairexp.kernels.search.tails import Tails
-from cython.cimports.fairexp.kernels.search.tolls import Tolls
-from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT, Walk
 
 TABLED = 20_000
 """Largest lattice that tables are made for."""
@@ -28,16 +28,16 @@ class Search:
     def __init__(self, P, n_groups, reach, subsets, lattice=None):
         self.round = Round(P, n_groups)
         self.template = np.zeros(self.round.k, dtype=np.int64)
-        tolls = tables = tails = None
+        multipliers = tables = first_guess = None
         if lattice is not None:
-            tolls = Tolls(self.round, lattice)
-            tables = Tables(self.round, lattice, tolls) if len(lattice.states) <= TABLED else None
-            tails = Tails(self.round, lattice, tolls, subsets)
-        self.walk = Walk(self.round, reach, lattice, tables)
+            multipliers = Multipliers(self.round, lattice)
+            tables = Tables(self.round, lattice, multipliers) if len(lattice.states) <= TABLED else None
+            first_guess = FirstGuess(self.round, lattice, multipliers, subsets)
+        self.walk = DepthFirst(self.round, reach, lattice, tables)
         if lattice is None and len(subsets.worth) == 1 << self.round.k:
             self.short = ShortLists(self.round, self.walk, Cover(self.round, subsets))
         else:
-            self.long = LongLists(self.round, self.walk, tolls, tables, tails)
+            self.long = LongLists(self.round, self.walk, multipliers, tables, first_guess)
 
     def solve(self, draw: Draw, aim: Aim, effort: Effort):
         """The best ranking for a draw.

@@ -12,7 +12,7 @@ cdef double FACTOR
 cdef double WORTH_IT
 
 
-cdef class Tolls:
+cdef class Multipliers:
     cdef Round round
     cdef Lattice lattice
     cdef readonly Corridors corridors
@@ -37,4 +37,4 @@ cdef class Tolls:
     cdef double bound_at(self, double[::1] rate) noexcept nogil
     cdef bint turn_uphill(self) noexcept nogil
     cdef int64_t climb(self, double* t, int64_t passes) noexcept nogil
-    cdef double raise_tolls(self, int64_t max_passes) noexcept nogil
+    cdef double raise_multipliers(self, int64_t max_passes) noexcept nogil

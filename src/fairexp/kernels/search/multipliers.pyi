@@ -2,7 +2,7 @@ from fairexp.arrays import Floats
 from fairexp.kernels.search.lattice import Lattice
 from fairexp.kernels.search.rounds import Corridors, Round
 
-class Tolls:
+class Multipliers:
     corridors: Corridors
     prices: Floats
     bound: int

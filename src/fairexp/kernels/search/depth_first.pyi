@@ -3,7 +3,7 @@ from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Found, Round
 from fairexp.kernels.search.tables import Tables
 
-class Walk:
+class DepthFirst:
     found: Found
     def __init__(
         self,

@@ -16,7 +16,7 @@ NO_LIMIT = 2**60
 
 @cython.final
 @cython.cclass
-class Walk:
+class DepthFirst:
     """Where a walk stands.
 
     By position (k + 1,): the groups that can be popped there `choices` (k + 1, G), how many of them and how many were

@@ -1,9 +1,10 @@
 """What fair templates cost at least, and which counts of shown documents lead to cheap ones.
 
-Let every group pay a toll on the exposure that it gains (Lagrange multipliers; negative ones are refunds). The cheapest
-template, tolls included, is found in one pass over the lattice of counts. Fair templates pay at most a certain sum in
-tolls, so none costs less than that minimum without this sum; nor does one that passes through a state cost less than
-the cheapest way through it. Tolls are raised, line by line, as long as that helps the bound.
+Let every group pay for each unit of exposure that it gains, at a rate of its own: its Lagrange multiplier (a negative
+one is a refund). The cheapest template, payments included, is found in one pass over the lattice of counts. Fair
+templates pay at most a certain sum, so none costs less than that minimum without this sum; nor does one that passes
+through a state cost less than the cheapest way through it. Multipliers are raised, line by line, as long as that helps
+the bound.
 """
 
 import cython
@@ -16,7 +17,7 @@ IMPOSSIBLE = 2**30
 """A cost that nothing reaches."""
 
 PASSES, FEWEST, STATES = 40, 4, 150_000
-"""Passes over the lattice to find good tolls; in large ones fewer, so that they see no more than so many states."""
+"""Passes over the lattice to find good multipliers; in large ones fewer, so that they see only so many states."""
 
 NOWHERE = 1e15
 """The price of what cannot be done."""
@@ -33,12 +34,12 @@ WORTH_IT = 0.1
 
 @cython.final
 @cython.cclass
-class Tolls:
+class Multipliers:
     """What is known about all templates within a limit.
 
     Their corridors, and `prices` of pops (S, G) by state. No fair template
     costs less than `bound`, none that passes through state s less than `through[s]` (S,). By `guide[s, g]` (S, G), what
-    popping group g in state s and completing the rest costs, tolls included.
+    popping group g in state s and completing the rest costs, payments included.
     """
 
     def __init__(self, round, lattice):
@@ -61,7 +62,7 @@ class Tolls:
             self.bound = IMPOSSIBLE
             self.through[:] = INFINITY
             return
-        bound = self.raise_tolls(max(min(PASSES, STATES // self.lattice.n_states), FEWEST))
+        bound = self.raise_multipliers(max(min(PASSES, STATES // self.lattice.n_states), FEWEST))
         self.price_ahead(self.rate)
         paid, highest = self.most_paid(self.rate), 0.0
         for g in range(n_groups):
@@ -72,8 +73,8 @@ class Tolls:
         for s in range(self.lattice.n_states):
             self.through[s] += self.ahead[s] - paid - slack
             for g in range(n_groups if self.lattice.child[s, 0] >= 0 else 0):
-                toll = self.rate[g] * self.round.P[self.lattice.depth[s]]
-                self.guide[s, g] = self.prices[s, g] + toll + self.ahead[self.lattice.child[s, g]]
+                multiplier = self.rate[g] * self.round.P[self.lattice.depth[s]]
+                self.guide[s, g] = self.prices[s, g] + multiplier + self.ahead[self.lattice.child[s, g]]
 
     def allow_any(self):
         """Whether the corridors together leave room for the exposure of all positions."""
@@ -98,7 +99,7 @@ class Tolls:
                     self.prices[s, g] = price
 
     def price_ahead(self, rate):
-        """Put into `ahead` the least cost, tolls included, of completing each state."""
+        """Put into `ahead` the least cost, payments included, of completing each state."""
         for s in range(self.lattice.n_states - 1, -1, -1):
             least: cython.double = 0.0
             if self.lattice.child[s, 0] >= 0:
@@ -109,7 +110,7 @@ class Tolls:
             self.ahead[s] = least
 
     def price_before(self):
-        """Put into `through` the least cost, tolls included, of coming to each state."""
+        """Put into `through` the least cost, payments included, of coming to each state."""
         self.through[:] = NOWHERE
         self.through[0] = 0.0
         for s in range(self.lattice.n_states):
@@ -121,7 +122,7 @@ class Tolls:
                 self.through[c] = min(self.through[c], self.through[s] + self.prices[s, g] + self.rate[g] * exposure)
 
     def most_paid(self, rate):
-        """The most that fair templates may pay in tolls; `slope` becomes the gains (G,) that pay it."""
+        """The most that fair templates may pay; `slope` becomes the gains (G,) that pay it."""
         left, paid = self.round.total, 0.0
         for g in range(self.round.n_groups):
             self.slope[g] = self.least[g]
@@ -141,7 +142,7 @@ class Tolls:
         return paid
 
     def bound_at(self, rate):
-        """The bound that these tolls give; `slope` becomes its gradient."""
+        """The bound that these multipliers give; `slope` becomes its gradient."""
         self.price_ahead(rate)
         paid = self.most_paid(rate)
         for g in range(self.round.n_groups):
@@ -207,7 +208,7 @@ class Tolls:
         far[0] = best_t
         return used
 
-    def raise_tolls(self, max_passes):
+    def raise_multipliers(self, max_passes):
         """Find the best `rate` (G,) that so many passes over the lattice can; its bound."""
         self.rate[:] = 0.0
         bound: cython.double = self.bound_at(self.rate)

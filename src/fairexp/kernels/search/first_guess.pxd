@@ -1,17 +1,17 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.search.covering cimport Cover
+from fairexp.kernels.search.covers cimport Cover
 from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.rounds cimport Found, Round
-from fairexp.kernels.search.tolls cimport Tolls
+from fairexp.kernels.search.multipliers cimport Multipliers
 
 cdef int64_t TRIES
 cdef double GOLDEN
 cdef double OTHER
 
 
-cdef class Tails:
+cdef class FirstGuess:
     cdef Round round
-    cdef Tolls tolls
+    cdef Multipliers multipliers
     cdef Lattice lattice
     cdef Round below
     cdef Cover cover

@@ -2,9 +2,9 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.search.covering import CHEAPEST, Cover
+from cython.cimports.fairexp.kernels.search.covers import CHEAPEST, Cover
+from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
 from cython.cimports.fairexp.kernels.search.rounds import Found, Round
-from cython.cimports.fairexp.kernels.search.walk import NO_LIMIT
 from cython.cimports.libc.math import INFINITY, fmod
 from cython.cimports.libc.stdint import int64_t
 
@@ -17,14 +17,14 @@ GOLDEN, OTHER = 0.6180339887498949, 0.4142135623730951
 
 @cython.final
 @cython.cclass
-class Tails:
+class FirstGuess:
     """What is left to choose `below` the top, once so many of each group (G,) are `gone`; and the best so far.
 
-    The group goes first that tolls prefer or that lags its share most after a `lead` (G,) in exposure.
+    The group goes first that multipliers prefer or that lags its share most after a `lead` (G,) in exposure.
     """
 
-    def __init__(self, round, lattice, tolls, subsets):
-        self.round, self.lattice, self.tolls = round, lattice, tolls
+    def __init__(self, round, lattice, multipliers, subsets):
+        self.round, self.lattice, self.multipliers = round, lattice, multipliers
         n_groups, n_last = self.round.n_groups, len(subsets.worth).bit_length() - 1
         self.n_top = self.round.k - n_last
         self.below, self.found = Round(round.P[self.n_top :], n_groups), Found(self.round.k)
@@ -33,7 +33,7 @@ class Tails:
 
     def key(self, g, s, guided):
         """What decides which group goes first in state s: the least."""
-        return self.tolls.guide[s, g] if guided else (self.below.spent[g] + self.lead[g]) / self.round.w[g]
+        return self.multipliers.guide[s, g] if guided else (self.below.spent[g] + self.lead[g]) / self.round.w[g]
 
     def fill_top(self, guided):
         """Fill the top, and let groups below have what they gain there."""
@@ -78,7 +78,7 @@ class Tails:
         return self.cover.found.nodes
 
     def search(self, limit, max_looks):
-        """Look for a template within `limit`: along the tolls, or with leads in exposure for the groups, in many ways.
+        """Look for a template within `limit`: along the multipliers, or with leads in exposure, in many ways.
 
         The last positions are shared as cheaply as they can.
         """

@@ -7,7 +7,7 @@ from fairexp.kernels.search.tables cimport Tables
 cdef int64_t NO_LIMIT
 
 
-cdef class Walk:
+cdef class DepthFirst:
     cdef Round round
     cdef Reach reach
     cdef Lattice lattice
