@@ -147,6 +147,10 @@ class Ranker(ABC):
             memory=self._translated_memory(ranking.memory, matching),
         )
 
+    def remembered(self, ranking: Ranking, matching: Matching) -> Mapping[str, NDArray[np.generic]]:
+        """What `translated` makes of a ranking's memory, and nothing else of it."""
+        return self._translated_memory(ranking.memory, matching)
+
     @abstractmethod
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         """Return `self._show(query, order, ...)` with at most `self.length` documents, and change nothing.
