@@ -65,7 +65,7 @@ def restored_version(store: Store, row: AddPolicy, version: int, specs: Mapping[
 
 
 def read_snapshot(snapshot: StoredSnapshot) -> tuple[dict[str, Any], State, bytes | None]:
-    """What a snapshot holds, and the digest of the log's entry that it was taken after; older ones have none."""
+    """What a snapshot holds, and the digest of the log's entry that it was taken after; a version's state has none."""
     if hashlib.sha256(snapshot.payload).digest() != snapshot.digest:
         raise CorruptRecordError(f"snapshot {snapshot.seq}: its bytes are not those that were written")
     meta, arrays = unpack(snapshot.payload)
