@@ -114,7 +114,7 @@ def test_no_byte_of_it_stays_in_the_files(started: Start, sqlite_address: str, n
 
 
 def test_a_reader_that_is_in_the_way_only_delays_it(started: Start, sqlite_address: str, monkeypatch: Any) -> None:
-    """What another process still reads stays in the write-ahead log until the next round of upkeep."""
+    """What another process still reads stays in the write-ahead log until the next round of maintenance."""
     import sqlite3
 
     engine = started(sqlite_address)

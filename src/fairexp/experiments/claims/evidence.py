@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from fairexp.charts.style import display_name
+from fairexp.experiments.claims.groupings import Groupings
 from fairexp.experiments.claims.judgement import Part
 from fairexp.experiments.claims.results import Played, Results
 from fairexp.measures import FINAL_UF, MEAN_ADDED_REGRET, MEAN_HELDOUT_NDCG, TOTAL_ADDED_REGRET, Measure
@@ -23,7 +24,7 @@ Parts = Callable[[Results, str], Sequence[Part | None]]
 
 
 def comparable_groupings(results: Results) -> list[str]:
-    """Two groupings of the same data under the same users, as "less balanced|more balanced|user"."""
+    """Where two groupings of the same data can be compared under the same users, each as `Groupings` prints it."""
     families: dict[str, list[str]] = {}
     for label, spec in results.experiment.data.items():
         if spec.family is not None:
@@ -33,11 +34,8 @@ def comparable_groupings(results: Results) -> list[str]:
     for labels in families.values():
         for pair in combinations(labels, 2):
             uneven, even = sorted(pair, key=lambda label: -_largest_share(results, label))
-            found += [
-                f"{uneven}|{even}|{user}"
-                for user in users
-                if f"{uneven}/{user}" in results.settings and f"{even}/{user}" in results.settings
-            ]
+            pairs = [Groupings(uneven, even, user) for user in users]
+            found += [str(pair) for pair in pairs if all(each in results.settings for each in pair.settings)]
     return found
 
 
@@ -146,21 +144,20 @@ def constant(results: Results, setting: str) -> list[Part | None]:
 
 def learning_gap(results: Results, place: str) -> list[Part | None]:
     """How much more held-out NDCG fairness costs with the less balanced groups."""
-    uneven, even, user = place.split("|")
 
-    def cost(label: str) -> dict[Pair, float]:
-        own = results.values(f"{label}/{user}", FAIR, MEAN_HELDOUT_NDCG)
-        host = results.values(f"{label}/{user}", HOST, MEAN_HELDOUT_NDCG)
+    def cost(setting: str) -> dict[Pair, float]:
+        own = results.values(setting, FAIR, MEAN_HELDOUT_NDCG)
+        host = results.values(setting, HOST, MEAN_HELDOUT_NDCG)
         return {pair: host[pair] - own[pair] for pair in own if pair in host}
 
+    uneven, even = Groupings.of(place).settings
     found = paired_difference(cost(uneven), cost(even))
     return [None if found is None else Part("loss, less against more balanced", found)]
 
 
 def grouping_matters(results: Results, place: str) -> list[Part | None]:
-    uneven, even, user = place.split("|")
-    values = [results.values(f"{label}/{user}", FAIR, MEAN_ADDED_REGRET) for label in (uneven, even)]
-    found = paired_difference(values[0], values[1])
+    uneven, even = (results.values(each, FAIR, MEAN_ADDED_REGRET) for each in Groupings.of(place).settings)
+    found = paired_difference(uneven, even)
     return [None if found is None else Part("less against more balanced", found, two_sided=True)]
 
 

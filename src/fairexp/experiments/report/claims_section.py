@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from fairexp.experiments.claims.groupings import groupings_at
 from fairexp.experiments.claims.judgement import CONTRADICTED, SUPPORTED, UNDECIDED, Claim, Finding, effect_text
 from fairexp.experiments.claims.paper import CLAIMS, rules
 from fairexp.experiments.claims.results import Results
@@ -130,4 +131,5 @@ def _detail_table(results: Results, findings: Sequence[Finding]) -> str:
 
 
 def _data_of(place: str) -> str:
-    return place.split("|")[0] if "|" in place else place.rpartition("/")[0]
+    pair = groupings_at(place)
+    return place.rpartition("/")[0] if pair is None else pair.uneven

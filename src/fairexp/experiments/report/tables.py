@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairexp.experiments.claims.evidence import added_regret, compared, scale_of
+from fairexp.experiments.claims.groupings import groupings_at
 from fairexp.experiments.claims.judgement import Finding, effect_text
 from fairexp.experiments.claims.results import MEASURES, Results
 from fairexp.experiments.plan.run import parameters_text
@@ -193,11 +194,11 @@ def failures_table(results: Results) -> Table:
 
 def place_text(results: Results, place: str) -> str:
     """A setting, or two groupings, for people."""
-    if "|" not in place:
+    pair = groupings_at(place)
+    if pair is None:
         return results.title(place)
-    uneven, even, user = place.split("|")
-    synthetic = " (synthetic)" if is_synthetic_label(results, uneven) else ""
-    return f"{uneven} against {even}{synthetic}, {user} users"
+    synthetic = " (synthetic)" if is_synthetic_label(results, pair.uneven) else ""
+    return f"{pair.uneven} against {pair.even}{synthetic}, {pair.user} users"
 
 
 def is_synthetic_label(results: Results, label: str) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from fairexp.errors import StateError
 from fairexp.fairness.ledger import Ledger, within
 from fairexp.rankers.matching import NEW, Matching
@@ -56,7 +54,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         ranker,
         before.totals.changed(
             groups=matching.groups,
-            shares=np.array(list(spec.groups.values())),
+            shares=spec.shares,
             length=spec.length,
             account=account or not (ranker.keeps_account or LEDGER in drop),
         ),

@@ -165,12 +165,14 @@ class Engine:
                 shown = replace(shown, rest=rest_of(belief, shown, took=int(1000 * (time.perf_counter() - started))))
             context = Context.of(shown.context)
             entry = Append(policy, shown.seq, Kind.SHOWN, shown.at, shown.payload(), context=context)
+        # From the submission on the writer is at work too, so what can be done before it is.
+        opened, ranking_id = OpenRanking.of(shown), self.ids.make(policy, shown.seq)
         kept = self.submit(live, [entry], shown.seq)
-        live.keep(OpenRanking.of(shown))
+        live.keep(opened)
         if context is not None and context.request_id is not None:
             live.requests.put(context.request_id, shown.seq, committed=live.committed)
         self.snapshot(live, at_least=self.settings.snapshot_every)
-        return Ranked(self.ids.make(policy, shown.seq), shown, runtime.spec, kept)
+        return Ranked(ranking_id, shown, runtime.spec, kept)
 
     def _ranked_before(self, live: LivePolicy, request_id: str) -> Shown | None:
         """The ranking that was made for a request id, if there is one and its record has not expired."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
-from fairexp.arrays import State
 from fairexp.errors import FairexpError
 from fairexp.service.engine.cache import Cache
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.codec import unpack
 from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.snapshot import read_snapshot
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import CorruptRecordError, StoreError
 from fairexp.service.store.base import AddPolicy, AddVersion, Append, Kind, Store, StoredSnapshot
@@ -62,15 +60,6 @@ def restored_version(store: Store, row: AddPolicy, version: int, specs: Mapping[
         return None
     meta, arrays, _ = read_snapshot(found)
     return Runtime.restored(specs[version], meta, arrays, specs)
-
-
-def read_snapshot(snapshot: StoredSnapshot) -> tuple[dict[str, Any], State, bytes | None]:
-    """What a snapshot holds, and the digest of the log's entry that it was taken after; older ones have none."""
-    if hashlib.sha256(snapshot.payload).digest() != snapshot.digest:
-        raise CorruptRecordError(f"snapshot {snapshot.seq}: its bytes are not those that were written")
-    meta, arrays = unpack(snapshot.payload)
-    link = meta.get("log_digest")
-    return meta, arrays, None if link is None else bytes.fromhex(link)
 
 
 def _from_snapshot(snapshot: StoredSnapshot, specs: Mapping[int, PolicySpec]) -> tuple[Runtime, bytes | None]:

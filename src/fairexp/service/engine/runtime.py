@@ -73,7 +73,7 @@ class Runtime:
         self.scaling = DeclaredScale(spec)
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.length)
-        self.shares: Floats | None = np.array(list(spec.groups.values())) if spec.groups else None
+        self.shares = spec.shares
         self.is_fair = ranker.keeps_tolerance
         self._by_increments = ranker.learns_by_increments
 
@@ -82,7 +82,7 @@ class Runtime:
         """The first version of a policy, and what its construction warned of."""
         parameters = resolve_parameters(spec)
         ranker, notes = build_ranker(spec, parameters)
-        totals = Totals(n_groups=len(spec.groups), length=spec.length)
+        totals = Totals(spec.shares, length=spec.length)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
         return runtime, notes
 
@@ -125,7 +125,7 @@ class Runtime:
             spent=spent,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
-            memory=dict(self.ranker.translated(ranking, self._units(self.scale.scale)).memory),
+            memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
             believed=ranking.belief is not None,
             rescaled=rescaled,
             asked=candidates.asked,
@@ -155,7 +155,6 @@ class Runtime:
         self.totals.show(
             shown.groups,
             self.curve[:n_shown] if shown.exposure is None else shown.exposure,
-            shares=self.shares,
             regret=shown.added_regret,
             qualified=shown.qualified,
             at=shown.at,
@@ -239,7 +238,7 @@ class Runtime:
         ranker, _ = build_ranker(spec, meta["parameters"])
         ranker.restore(part("ranker."))
         numbers = {key: int(meta[key]) for key in ("version", "generation", "n_generations", "seq")}
-        totals = Totals.restored(part("totals."))
+        totals = Totals.restored(part("totals."), spec.shares)
         runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
         runtime.scale.restore(part("scale."))
         runtime.at = float(meta["at"])

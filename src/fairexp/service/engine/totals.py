@@ -1,4 +1,4 @@
-"""What a policy has done so far, in bounded memory: counts, exposure by group, and a history that thins itself out."""
+"""What a policy has done so far, in bounded memory: counts, a ledger, and a history that thins itself out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
-from fairexp.fairness.ledger import signed_gaps, taken_over
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.ledger import Ledger, taken_over
 from fairexp.rankers.matching import NEW
 
 CAPACITY = 512
@@ -21,51 +20,47 @@ COLUMNS = ("round", "at", "peak", "regret", "qualified", "clicks")
 
 
 class Totals:
-    """A fold over what was shown and what came back.
+    """A fold over what was shown and what came back, for any ranker; without groups there is no `ledger`.
 
-    >>> totals = Totals(n_groups=2, length=3)
+    >>> totals = Totals(np.ones(2), length=3)
     >>> for _ in range(4):
-    ...     totals.show(np.array([0, 1]), np.array([1.0, 0.5]), shares=np.ones(2), regret=1, qualified=True, at=5.0)
+    ...     totals.show(np.array([0, 1]), np.array([1.0, 0.5]), regret=1, qualified=True, at=5.0)
     >>> totals.rounds, totals.exposure, totals.history()["peak"].tolist()
     (4, array([4., 2.]), [0.5, 1.0, 1.5, 2.0])
     """
 
-    def __init__(self, *, n_groups: int, length: int) -> None:
+    def __init__(self, shares: Floats | None, *, length: int) -> None:
+        self.ledger = None if shares is None else Ledger(shares)
         self.rounds = 0
         self.qualified = 0
         self.regret = 0
         self.events = 0
         self.updates = 0
         self.clicks = 0
-        self.exposure: Floats = np.zeros(n_groups)
         self.shown_at: Ints = np.zeros(length, dtype=np.int64)
         self.clicked_at: Ints = np.zeros(length, dtype=np.int64)
-        width = len(COLUMNS) + n_groups
+        width = len(COLUMNS) + len(self.exposure)
         self._rows: Floats = np.zeros((CAPACITY, width))
         self._recent: Floats = np.zeros((RECENT, width))
         self._n_rows = 0
         self._stride = 1
         self._peak = 0.0
 
-    def show(
-        self,
-        groups: Ints | None,
-        exposure: Floats,
-        *,
-        shares: Floats | None,
-        regret: int,
-        qualified: bool | None,
-        at: float,
-    ) -> None:
+    @property
+    def exposure(self) -> Floats:
+        """What each group (G,) has received."""
+        return np.zeros(0) if self.ledger is None else self.ledger.exposure
+
+    def show(self, groups: Ints | None, exposure: Floats, *, regret: int, qualified: bool | None, at: float) -> None:
         """Count one ranking: the groups (m,) and exposure (m,) of its positions."""
         self.rounds += 1
         self.regret += regret
         self.qualified += bool(qualified)
         self.shown_at[: len(exposure)] += 1
         gap = 0.0
-        if groups is not None and shares is not None:
-            self.exposure = self.exposure + np.bincount(groups, weights=exposure, minlength=len(self.exposure))
-            gap = float(largest_gap(self.exposure, shares))
+        if self.ledger is not None and groups is not None:
+            self.ledger.charge(groups, exposure)
+            gap = self.ledger.largest_gap
         self._peak = max(self._peak, gap)
         row = [self.rounds, at, gap, self.regret, self.qualified, self.clicks, *self.exposure]
         self._recent[(self.rounds - 1) % RECENT] = row
@@ -109,16 +104,16 @@ class Totals:
         columns["exposure"] = rows[:, len(COLUMNS) :]
         return columns
 
-    def changed(self, *, groups: Ints, shares: Floats, length: int, account: bool) -> Totals:
+    def changed(self, *, groups: Ints, shares: Floats | None, length: int, account: bool) -> Totals:
         """The same with other groups, of which (G,) were which before, and another length; exposure from 0 if asked.
 
         In the history, a group has no exposure for as long as it was not there.
         """
-        after = Totals(n_groups=len(groups), length=max(length, len(self.shown_at)))
+        after = Totals(shares, length=max(length, len(self.shown_at)))
         for name in ("rounds", "qualified", "regret", "events", "updates", "clicks", "_n_rows", "_stride", "_peak"):
             setattr(after, name, getattr(self, name))
-        if account:
-            after.exposure = taken_over(self.exposure, groups, shares)
+        if account and after.ledger is not None:
+            after.ledger.exposure = taken_over(self.exposure, groups, after.ledger.shares)
         after.shown_at[: len(self.shown_at)] = self.shown_at
         after.clicked_at[: len(self.clicked_at)] = self.clicked_at
         fixed, known = len(COLUMNS), np.flatnonzero(groups != NEW)
@@ -126,10 +121,6 @@ class Totals:
             rows[:, :fixed], rows[:, fixed:] = old[:, :fixed], np.nan
             rows[:, fixed + known] = old[:, fixed + groups[known]]
         return after
-
-    def unfairness(self, shares: Floats) -> float | Floats:
-        """The signed gap, as `Ledger.unfairness` gives it."""
-        return signed_gaps(self.exposure, shares)
 
     def state(self) -> State:
         """Everything, as arrays."""
@@ -145,13 +136,14 @@ class Totals:
         }
 
     @staticmethod
-    def restored(arrays: State) -> Totals:
-        """The totals whose `state` this was."""
-        totals = Totals(n_groups=len(arrays["exposure"]), length=len(arrays["shown_at"]))
+    def restored(arrays: State, shares: Floats | None) -> Totals:
+        """The totals whose `state` this was, of groups with these shares."""
+        totals = Totals(shares, length=len(arrays["shown_at"]))
         counts = [int(count) for count in np.asarray(arrays["counts"], dtype=np.int64)]
         totals.rounds, totals.qualified, totals.regret, totals.events = counts[:4]
         totals.updates, totals.clicks, totals._stride = counts[4:]
-        totals.exposure = np.array(arrays["exposure"], dtype=np.float64)
+        if totals.ledger is not None:
+            totals.ledger.exposure = np.array(arrays["exposure"], dtype=np.float64)
         totals.shown_at = np.array(arrays["shown_at"], dtype=np.int64)
         totals.clicked_at = np.array(arrays["clicked_at"], dtype=np.int64)
         totals._n_rows = len(arrays["rows"])

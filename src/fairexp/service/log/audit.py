@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import orjson
 
 from fairexp.errors import ArgumentError
-from fairexp.service.engine.recovery import read_snapshot
 from fairexp.service.log.codec import unpack
+from fairexp.service.log.snapshot import read_snapshot
 from fairexp.service.problems import CorruptRecordError
 from fairexp.service.store.base import ADMINISTRATION, AddPolicy, Append, Head, Kind, Store
 from fairexp.service.store.chain import Chain

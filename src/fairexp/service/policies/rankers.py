@@ -77,7 +77,7 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
         "tolerance": spec.tolerance,
     }
     if spec.groups:
-        known.update(shares=np.array(list(spec.groups.values())), n_groups=len(spec.groups))
+        known.update(shares=spec.shares, n_groups=len(spec.groups))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

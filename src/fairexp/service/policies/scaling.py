@@ -85,6 +85,7 @@ class RunningScale:
         self._n_free: Floats = np.zeros(n_features)
         self.mean: Floats = np.zeros(n_features)
         self._squares: Floats = np.zeros(n_features)
+        self._note_scale()
 
     @staticmethod
     def of(spec: PolicySpec, *, rescaling: str) -> RunningScale:
@@ -105,22 +106,30 @@ class RunningScale:
 
     def __call__(self, features: Floats | NDArray[np.float32]) -> Floats:
         """What the ranker sees of `features` (n, d)."""
-        reach = np.where(self.known, MOST_SHOWN * self.scale, np.inf)
-        within = np.clip(features.astype(np.float64), self.centre - reach, self.centre + reach)
-        return np.asarray((within - self.shift) / self.scale)
+        seen: Floats = features.astype(np.float64)
+        if self.adjusted.any():
+            np.maximum(seen, self._lowest, out=seen)
+            np.minimum(seen, self._highest, out=seen)
+            seen -= self.shift
+            seen /= self.scale
+        return seen
 
     def proposal(self, candidates: NDArray[np.float32]) -> tuple[Floats, Floats] | None:
         """The centre and scale (d,) to use from this ranking of `candidates` (n, d) on; None for those in force."""
         if not self.adjusted.any():
             return None
-        centre, scale = self.centre.copy(), self.scale.copy()
-        where = np.flatnonzero(self.adjusted & ~self.known)
-        where = where[varies(candidates[:, where])]
+        where = self._unknown
         if len(where):
-            centre[where], scale[where] = _typical(candidates[:, where].astype(np.float64))
+            where = where[varies(candidates[:, where])]
         spread = RANGE * self.spread
         enough = self.adjusted & self.known & (self._n_free >= ENOUGH) & (spread > 0.0)
-        if ((spread > DRIFT * scale) | (DRIFT * spread < scale))[enough].any():
+        has_drifted = (enough & ((spread > DRIFT * self.scale) | (DRIFT * spread < self.scale))).any()
+        if not len(where) and not has_drifted:
+            return None
+        centre, scale = self.centre.copy(), self.scale.copy()
+        if len(where):
+            centre[where], scale[where] = _typical(candidates[:, where].astype(np.float64))
+        if has_drifted:
             scale[enough], centre[enough] = spread[enough], self.mean[enough]
         return None if np.array_equal(scale, self.scale) and np.array_equal(centre, self.centre) else (centre, scale)
 
@@ -129,18 +138,29 @@ class RunningScale:
         factors = self.scale / scale
         self.known = self.known | (self.adjusted & (scale != self.scale))
         self.centre, self.scale = np.array(centre), np.array(scale)
+        self._note_scale()
         return np.asarray(factors)
+
+    def _note_scale(self) -> None:
+        """Work out what follows from `known`, `centre` and `scale`; they change rarely, and it is asked for often."""
+        self._unknown = np.flatnonzero(self.adjusted & ~self.known)
+        reach = np.where(self.known, MOST_SHOWN * self.scale, np.inf)
+        self._lowest, self._highest = self.centre - reach, self.centre + reach
+        self._most_seen = np.where(self.known, MOST_SEEN * self.scale, np.inf)
 
     def observe(self, shown: NDArray[np.float32]) -> None:
         """Take note of the features (m, d) that were shown in one ranking."""
         if not self.adjusted.any():
             return
-        most = np.where(self.known, MOST_SEEN * self.scale, np.inf)
-        values = shown.astype(np.float64)
-        middle = np.median(values, axis=0)
-        values = middle + np.clip(values - middle, -most, most)
-        centre = values.mean(axis=0)
-        deviations = np.square(values - centre).sum(axis=0) * varies(shown)
+        most, values = self._most_seen, shown.astype(np.float64)
+        ranks, n = np.sort(values, axis=0), len(values)
+        middle = 0.5 * (ranks[(n - 1) // 2] + ranks[n // 2])  # the median: sorting a few rows is less than selecting
+        values -= middle
+        np.maximum(values, -most, out=values)
+        np.minimum(values, most, out=values)
+        values += middle
+        centre = values.sum(axis=0) / n
+        deviations = np.square(values - centre).sum(axis=0) * (ranks[0] != ranks[-1])
         self.n_seen = self.n_seen + len(values)
         moved = np.clip(centre - self.mean, -most, most)
         self.mean = self.mean + moved * (len(values) / np.minimum(self.n_seen, WINDOW))
@@ -160,6 +180,7 @@ class RunningScale:
         self.known[stay] = True
         self.scale[stay] = before.scale[old] * factor
         self.centre[stay] = before.centre[old] * factor + offset[stay]
+        self._note_scale()
 
     def report(self, names: list[str]) -> list[dict[str, Any]]:
         """What was seen of each feature, and what is done about it."""
@@ -194,6 +215,7 @@ class RunningScale:
         self.centre, self.scale, self.mean, self._squares, self._n_free = (
             np.array(arrays[name], dtype=np.float64) for name in ("centre", "scale", "mean", "squares", "n_free")
         )
+        self._note_scale()
 
 
 def _typical(values: Floats) -> tuple[Floats, Floats]:

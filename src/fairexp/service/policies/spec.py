@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
+from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
 from fairexp.mistakes import found_by_pydantic
@@ -134,6 +136,11 @@ class PolicySpec(Strict):
     @property
     def group_names(self) -> list[str]:
         return list(self.groups)
+
+    @property
+    def shares(self) -> Floats | None:
+        """What each group (G,) is owed, in the order of `group_names`; None without groups."""
+        return np.array(list(self.groups.values())) if self.groups else None
 
 
 def parse_policy(given: Any) -> PolicySpec:
