@@ -16,7 +16,7 @@ DOCUMENTED = {
     answers.Refusal: schemas.Problem,
     answers.Item: schemas.RankedItem,
     answers.RankedList: schemas.RankAnswer,
-    answers.Outcome: schemas.FeedbackResult,
+    answers.FeedbackOutcome: schemas.FeedbackResult,
     answers.Change: schemas.PolicyAnswer,
     answers.Version: schemas.VersionInfo,
     answers.Policy: schemas.PolicyInfo,

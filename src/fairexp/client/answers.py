@@ -68,7 +68,7 @@ class RankedList(Struct, frozen=True):
     explanation: Explanation | None = None
 
 
-class Outcome(Struct, frozen=True):
+class FeedbackOutcome(Struct, frozen=True):
     """What was made of one ranking's feedback; `status` says whether it was learned from, or why not."""
 
     ranking_id: str

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.client.answers import Action, Change, Fairness, Outcome, Policy, PolicyLine, RankedList, Record
+from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
 from fairexp.errors import ArgumentError, FairexpError
 
 Event = Mapping[str, Any]
@@ -86,15 +86,17 @@ def encoded(features: ArrayLike, *, n: int) -> str:
     return base64.b64encode(matrix.tobytes()).decode()
 
 
-def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[Outcome]]:
+def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[FeedbackOutcome]]:
     """Feedback for several rankings, each with `ranking_id` and `events`."""
-    return Call(list[Outcome], "POST", "/v1/feedback", {"batch": [dict(each) for each in batch]}, inside="results")
+    return Call(
+        list[FeedbackOutcome], "POST", "/v1/feedback", {"batch": [dict(each) for each in batch]}, inside="results"
+    )
 
 
-def feedback_on(ranking_id: str, events: Sequence[Event], *, final: bool) -> Call[list[Outcome]]:
+def feedback_on(ranking_id: str, events: Sequence[Event], *, final: bool) -> Call[list[FeedbackOutcome]]:
     """Feedback for one ranking; other than in a batch, what is wrong with it is an error."""
     body = {"ranking_id": ranking_id, "events": [dict(event) for event in events], "final": final}
-    return Call(list[Outcome], "POST", "/v1/feedback", body, inside="results")
+    return Call(list[FeedbackOutcome], "POST", "/v1/feedback", body, inside="results")
 
 
 def put_policy(policy: str, spec: Mapping[str, Any], *, dry_run: bool, discard: bool) -> Call[Change]:

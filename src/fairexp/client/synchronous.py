@@ -9,7 +9,7 @@ import httpx
 from numpy.typing import ArrayLike
 
 from fairexp.client import calls
-from fairexp.client.answers import Action, Change, Fairness, Outcome, Policy, PolicyLine, RankedList, Record
+from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
 from fairexp.client.calls import Call, Event, Value
 
 
@@ -60,11 +60,11 @@ class Client:
         )
         return self._send(call)
 
-    def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> Outcome:
+    def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> FeedbackOutcome:
         """Report what users did with a ranking; what was made of it. `final` says that no more will come."""
         return self._send(calls.feedback_on(ranking_id, events, final=final))[0]
 
-    def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[FeedbackOutcome]:
         """Report on several rankings, each with `ranking_id` and `events`; one result each."""
         return self._send(calls.feedback(batch))
 
