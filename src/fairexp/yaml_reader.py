@@ -14,14 +14,14 @@ Keys = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Mapping:
+class YamlMapping:
     """The `values` of a YAML file by key, and the `places` of keys and entries of lists: `own.yaml, line 3`."""
 
     values: dict[str, Any]
     places: dict[Keys, str]
 
 
-def read_mapping(source: Path, argument: str, *, example: str) -> Mapping:
+def read_mapping(source: Path, argument: str, *, example: str) -> YamlMapping:
     """The mapping in a file, or an `ArgumentError` about `argument`; `example` is a line that such a file may have."""
     try:
         text = source.read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def read_mapping(source: Path, argument: str, *, example: str) -> Mapping:
     return parse_mapping(text, argument, name=str(source), example=example)
 
 
-def parse_mapping(text: str, argument: str, *, name: str, example: str) -> Mapping:
+def parse_mapping(text: str, argument: str, *, name: str, example: str) -> YamlMapping:
     """The mapping in the text of the file called `name`; a key that stands there twice is refused.
 
     >>> parse_mapping("rounds: 5\\nusers: [perfect]", "experiment", name="own.yaml", example="rounds: 9").places
@@ -38,7 +38,7 @@ def parse_mapping(text: str, argument: str, *, name: str, example: str) -> Mappi
     """
     import yaml
 
-    values = parse_value(text, argument, name=name, expected="a YAML file")
+    values = parse_yaml(text, argument, name=name, expected="a YAML file")
     if not isinstance(values, dict):
         raise ArgumentError(argument, f"{name}, which holds no keys", f"a YAML file with lines such as {example!r}")
     places: dict[Keys, str] = {}
@@ -46,10 +46,10 @@ def parse_mapping(text: str, argument: str, *, name: str, example: str) -> Mappi
         if keys in places:
             raise ArgumentError(f"{'.'.join(keys)} ({places[keys]})", f"it again on line {line}", "each key once")
         places[keys] = f"{name}, line {line}"
-    return Mapping({str(key): value for key, value in values.items()}, places)
+    return YamlMapping({str(key): value for key, value in values.items()}, places)
 
 
-def parse_value(text: str, argument: str, *, name: str, expected: str) -> Any:
+def parse_yaml(text: str, argument: str, *, name: str, expected: str) -> Any:
     """The value that the text stands for, or an `ArgumentError` about `argument`, which was given as `name`."""
     import yaml
 

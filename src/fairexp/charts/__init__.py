@@ -1,4 +1,8 @@
-"""Charts of runs, each defined once; they need the extra `fairexp[charts]`."""
+"""Charts and pages, each defined once; they need the extra `fairexp[charts]`.
+
+Rows are summed up to points (`rows`); `curves`, `frontier` and `violations` draw them (`drawing`, `labels`, `style`);
+`save` and `figures` write pictures; `pages` fills the templates of all HTML, and `report` is the demo's.
+"""
 
 from fairexp.charts.curves import charts, heldout_chart, online_chart, unfairness_chart
 from fairexp.charts.figures import save_figures, side_by_side

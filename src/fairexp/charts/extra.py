@@ -1,4 +1,4 @@
-"""Altair and vl-convert, which come with the extra `fairexp[charts]`."""
+"""Altair, vl-convert and Jinja2, which come with the extra `fairexp[charts]`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def altair() -> Any:
 def vl_convert() -> Any:
     """The module that draws them, and that brings Vega's scripts along."""
     return _needed("vl_convert")
+
+
+def jinja2() -> Any:
+    """The module that fills the templates of pages."""
+    return _needed("jinja2")
 
 
 def _needed(module: str) -> Any:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from html import escape
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from fairexp.charts.extra import vl_convert
-from fairexp.charts.pages import filled, in_script, page_head, paragraphs, table_html, terms
+from fairexp.charts.pages import render
 
 
 class Fact(NamedTuple):
@@ -33,18 +30,14 @@ def report_html(
     specs = {
         theme: {name: chart.to_dict(validate=False) for name, chart in made.items()} for theme, made in charts.items()
     }
-    figures = [
-        f'<figure id="{escape(name)}"><noscript>{converter.vegalite_to_svg(spec)}</noscript></figure>'
-        for name, spec in specs["light"].items()
-    ]
-    parts = {
-        "head": page_head(title, report=True),
-        "title": escape(title),
-        "lead": paragraphs(lead),
-        "figures": "\n".join(figures),
-        "table": table_html(headings, table),
-        "facts": terms(facts),
-        "specs": in_script(json.dumps(specs)),
-        "vega": in_script(converter.javascript_bundle()),
-    }
-    return filled(files("fairexp.charts").joinpath("report.html").read_text(encoding="utf-8"), parts)
+    return render(
+        "charts/report.html",
+        title=title,
+        lead=lead,
+        figures={name: converter.vegalite_to_svg(spec) for name, spec in specs["light"].items()},
+        headings=headings,
+        rows=table,
+        facts=facts,
+        specs=specs,
+        vega=converter.javascript_bundle(),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from fairexp.users import User, load_user, preset_grades
 
 if TYPE_CHECKING:
     import uvicorn
+
+    from fairexp.client.answers import RankedList
 
 POLICY = "demo"
 WORLD = "mslr-pagerank"
@@ -66,7 +68,7 @@ class DemoTraffic(threading.Thread):
             time.sleep(PAUSE_SECONDS)
 
 
-def visit(client: Client, data: Dataset, user: User, number: int, policy: str = POLICY) -> dict[str, Any]:
+def visit(client: Client, data: Dataset, user: User, number: int, policy: str = POLICY) -> RankedList:
     """One search: candidates in, a list out, and the clicks of a user who looks at it."""
     query, relevance = data.query(number), data.relevance(number)
     assert query.groups is not None
@@ -79,9 +81,9 @@ def visit(client: Client, data: Dataset, user: User, number: int, policy: str = 
         groups=[names[group] for group in query.groups],
         query_id=f"search {query.query_id}",
     )
-    shown = [ids.index(item["id"]) for item in ranking["items"]]
+    shown = [ids.index(item.id) for item in ranking.items]
     clicks = user.visit_many(relevance[None, shown]).clicks[0]
     events = [{"position": position + 1} for position in np.flatnonzero(clicks).tolist()]
     if events:
-        client.feedback(ranking["ranking_id"], events, final=True)
+        client.feedback(ranking.ranking_id, events, final=True)
     return ranking

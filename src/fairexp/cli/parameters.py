@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.yaml_reader import parse_value as yaml_value
+from fairexp.yaml_reader import parse_yaml
 
 OPTIONS_OF_THEIR_OWN = {"length": "--length", "seed": "--seed or --seeds", "n_features": "--data", "grades": "--data"}
 
@@ -17,7 +17,7 @@ def parse_value(text: str) -> Any:
     >>> [parse_value(text) for text in ("0.1", "1e-3", "theory", "true", "[1, 2]")]
     [0.1, 0.001, 'theory', True, [1, 2]]
     """
-    value = yaml_value(text, "--set", name=repr(text), expected="a YAML value")
+    value = parse_yaml(text, "--set", name=repr(text), expected="a YAML value")
     if not isinstance(value, str):
         return value
     try:

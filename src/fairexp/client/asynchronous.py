@@ -8,18 +8,9 @@ from typing import Any, Self
 import httpx
 from numpy.typing import ArrayLike
 
-from fairexp.client.calls import (
-    Call,
-    Event,
-    batch_call,
-    erase_call,
-    feedback_call,
-    flags,
-    policy_path,
-    rank_call,
-    result_of,
-    unreached,
-)
+from fairexp.client import calls
+from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
+from fairexp.client.calls import Call, Event, Value
 
 
 class AsyncClient:
@@ -28,77 +19,96 @@ class AsyncClient:
     ```python
     async with AsyncClient("http://localhost:8000", key="fx_...") as client:
         ranking = await client.rank("shop", ["a", "b"], [[1.0, 0.2], [0.3, 0.9]], groups=["small", "large"])
-        await client.feedback(ranking["ranking_id"], [{"id": "e1", "type": "click", "item": "b"}])
+        print([item.id for item in ranking.items])
+        await client.feedback(ranking.ranking_id, [{"id": "e1", "type": "click", "item": "b"}])
     ```
     """
 
     def __init__(self, url: str, *, key: str | None = None, timeout_seconds: float = 10.0) -> None:
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self.url = url
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout_seconds)
+        self._http = httpx.AsyncClient(base_url=url, headers=calls.headers(key), timeout=timeout_seconds)
 
-    async def rank(self, policy: str, ids: Sequence[str], features: ArrayLike, **options: Any) -> dict[str, Any]:
-        """Rank candidates with `features` (n, d); options: groups, k, query_id, user, session, explain, request_id.
+    async def rank(
+        self,
+        policy: str,
+        ids: Sequence[str],
+        features: ArrayLike,
+        *,
+        groups: Sequence[str] | None = None,
+        k: int | None = None,
+        query_id: str | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        request_id: str | None = None,
+        explain: bool = False,
+    ) -> RankedList:
+        """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
 
         Asking again with the same `request_id` gives the same ranking again, and nothing is charged twice.
         """
-        return dict(await self._send(rank_call(policy, ids, features, **options)))
+        call = calls.rank(
+            policy,
+            ids,
+            features,
+            groups=groups,
+            k=k,
+            query_id=query_id,
+            user=user,
+            session=session,
+            request_id=request_id,
+            explain=explain,
+        )
+        return await self._send(call)
 
-    async def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> dict[str, Any]:
-        """Report what users did with a ranking; what was made of it."""
-        return dict((await self._send(feedback_call(ranking_id, events, final=final)))["results"][0])
+    async def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> FeedbackOutcome:
+        """Report what users did with a ranking; what was made of it. `final` says that no more will come."""
+        return (await self._send(calls.feedback_on(ranking_id, events, final=final)))[0]
 
-    async def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    async def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[FeedbackOutcome]:
         """Report on several rankings, each with `ranking_id` and `events`; one result each."""
-        return list((await self._send(batch_call(batch)))["results"])
+        return await self._send(calls.feedback(batch))
 
     async def put_policy(
         self, policy: str, spec: Mapping[str, Any], *, dry_run: bool = False, discard: bool = False
-    ) -> dict[str, Any]:
+    ) -> Change:
         """Declare or change a policy; `dry_run` says what would happen, `discard` lets go of what would be lost."""
-        query = flags(dry_run=dry_run, discard=discard)
-        return dict(await self._send(Call("PUT", policy_path(policy), dict(spec), query)))
+        return await self._send(calls.put_policy(policy, spec, dry_run=dry_run, discard=discard))
 
-    async def roll_back(self, policy: str, version: int, *, dry_run: bool = False) -> dict[str, Any]:
+    async def roll_back(self, policy: str, version: int, *, dry_run: bool = False) -> Change:
         """Go on from the state that an earlier version of a policy ended with."""
-        query = {**flags(dry_run=dry_run), "version": version}
-        return dict(await self._send(Call("POST", policy_path(policy, "rollback"), query=query)))
+        return await self._send(calls.roll_back(policy, version, dry_run=dry_run))
 
-    async def reset(self, policy: str, what: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    async def reset(self, policy: str, what: Sequence[str], *, dry_run: bool = False) -> Change:
         """Start a policy anew with its "model", its "ledger", or both."""
-        query = {**flags(dry_run=dry_run), "what": list(what)}
-        return dict(await self._send(Call("POST", policy_path(policy, "reset"), query=query)))
+        return await self._send(calls.reset(policy, what, dry_run=dry_run))
 
-    async def delete_policy(self, policy: str, *, dry_run: bool = False, discard: bool = False) -> dict[str, Any]:
+    async def delete_policy(self, policy: str, *, dry_run: bool = False, discard: bool = False) -> Change:
         """Put an end to a policy and to everything that was kept of it."""
-        query = flags(dry_run=dry_run, discard=discard)
-        return dict(await self._send(Call("DELETE", policy_path(policy), query=query)))
+        return await self._send(calls.delete_policy(policy, dry_run=dry_run, discard=discard))
 
-    async def actions(self, *, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+    async def actions(self, *, limit: int = 100, before: int | None = None) -> list[Action]:
         """What administrators did, newest first, below the number `before` if given."""
-        query = {"limit": limit} if before is None else {"limit": limit, "before": before}
-        return list((await self._send(Call("GET", "/v1/actions", query=query)))["actions"])
+        return await self._send(calls.actions(limit=limit, before=before))
 
-    async def policies(self) -> list[dict[str, Any]]:
-        """All policies."""
-        return list((await self._send(Call("GET", "/v1/policies")))["policies"])
+    async def policies(self) -> list[PolicyLine]:
+        """All policies, each in a line."""
+        return await self._send(calls.policies())
 
-    async def policy(self, policy: str) -> dict[str, Any]:
+    async def policy(self, policy: str) -> Policy:
         """One policy and where it stands."""
-        return dict(await self._send(Call("GET", policy_path(policy))))
+        return await self._send(calls.policy(policy))
 
-    async def fairness(self, policy: str, *, points: int = 100, recent: bool = False) -> dict[str, Any]:
-        """Exposure and unfairness, with history."""
-        query = {"points": points, "recent": str(recent).lower()}
-        return dict(await self._send(Call("GET", policy_path(policy, "fairness"), query=query)))
+    async def fairness(self, policy: str, *, points: int = 100, recent: bool = False) -> Fairness:
+        """Exposure and unfairness, with at most `points` of history; `recent` gives the latest rounds one by one."""
+        return await self._send(calls.fairness(policy, points=points, recent=recent))
 
-    async def ranking(self, policy: str, ranking_id: str) -> dict[str, Any]:
+    async def ranking(self, policy: str, ranking_id: str) -> Record:
         """A recorded ranking: what was shown, why, and what came back."""
-        return dict(await self._send(Call("GET", policy_path(policy, "rankings", ranking_id))))
+        return await self._send(calls.ranking(policy, ranking_id))
 
     async def erase(self, user: str, *, dry_run: bool = False) -> int:
         """Erase what names a user; how many rankings that touched, or would touch."""
-        return int((await self._send(erase_call(user, dry_run=dry_run)))["rankings"])
+        return await self._send(calls.erase(user, dry_run=dry_run))
 
     async def ready(self) -> bool:
         """Whether the service is ready."""
@@ -117,10 +127,9 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _send(self, call: Call) -> Any:
+    async def _send(self, call: Call[Value]) -> Value:
         try:
             answer = await self._http.request(call.method, call.path, json=call.body, params=call.query)
         except httpx.HTTPError as error:
-            raise unreached(error, self.url) from error
-        is_json = answer.headers.get("content-type", "").startswith("application/json")
-        return result_of(answer.status_code, answer.json() if is_json else None)
+            raise calls.unreached(error, self.url) from error
+        return call.value(answer.status_code, answer.content)

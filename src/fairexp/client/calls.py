@@ -1,63 +1,161 @@
-"""What both clients share: how a call becomes a request, and how an answer becomes a result or an error."""
+"""What both clients share: how a call becomes a request, and how an answer becomes a value or an error."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
 from fairexp.errors import ArgumentError, FairexpError
 
 Event = Mapping[str, Any]
+Value = TypeVar("Value")
 
 
-class Call(NamedTuple):
-    """An HTTP request."""
+@dataclass(frozen=True)
+class Call(Generic[Value]):
+    """An HTTP request, and the form of its answer; `inside` names the one field of it that matters, if one does."""
 
+    form: type[Value]
     method: str
     path: str
     body: Any = None
     query: dict[str, Any] | None = None
+    inside: str | None = None
+
+    def value(self, status: int, content: bytes) -> Value:
+        """What a good answer says; a `ClientError` for any other."""
+        if status >= 400:
+            raise refusal(status, content)
+        try:
+            told = msgspec.json.decode(content)
+            found: Value = msgspec.convert(told if self.inside is None else told[self.inside], self.form)
+        except (msgspec.DecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
+            message = f"{self.method} {self.path}: expected an answer of fairexp's service, got another ({error})"
+            raise ClientError(message, status=status, code="not_understood") from error
+        return found
 
 
 class ClientError(FairexpError):
     """The service refused, or did not answer (`status` is 0 then). `code` and `field` are the service's own."""
 
-    def __init__(self, message: str, *, status: int, code: str, field: str | None, request_id: str | None) -> None:
+    def __init__(
+        self, message: str, *, status: int, code: str, field: str | None = None, request_id: str | None = None
+    ) -> None:
         self.status, self.code, self.field, self.request_id = status, code, field, request_id
         super().__init__(message)
 
 
-def rank_call(
+def rank(
     policy: str,
     ids: Sequence[str],
     features: ArrayLike,
     *,
-    groups: Sequence[str] | None = None,
-    k: int | None = None,
-    query_id: str | None = None,
-    user: str | None = None,
-    session: str | None = None,
-    request_id: str | None = None,
-    explain: bool = False,
-) -> Call:
-    """A rank request with `features` (n, d) as base64.
-
-    >>> rank_call("shop", ["a", "b"], [[1.0], [2.0]]).body["features"]
-    'AACAPwAAAEA='
-    """
-    matrix = np.ascontiguousarray(features, dtype="<f4")
-    if matrix.ndim != 2 or len(matrix) != len(ids):
-        raise ArgumentError("features", f"shape {matrix.shape}", f"a matrix with {len(ids)} rows, one per id")
-    body: dict[str, Any] = {"ids": list(ids), "features": base64.b64encode(matrix.tobytes()).decode()}
+    groups: Sequence[str] | None,
+    k: int | None,
+    query_id: str | None,
+    user: str | None,
+    session: str | None,
+    request_id: str | None,
+    explain: bool,
+) -> Call[RankedList]:
+    """Candidates, with `features` (n, d) as base64."""
+    body: dict[str, Any] = {"ids": list(ids), "features": encoded(features, n=len(ids))}
     extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
     extra["request_id"] = request_id
     body.update({key: value for key, value in extra.items() if value is not None})
-    return Call("POST", policy_path(policy, "rank"), body, {"explain": "true"} if explain else None)
+    return Call(RankedList, "POST", policy_path(policy, "rank"), body, flags(explain=explain))
+
+
+def encoded(features: ArrayLike, *, n: int) -> str:
+    """A matrix with `n` rows as the service reads it.
+
+    >>> encoded([[1.0], [2.0]], n=2)
+    'AACAPwAAAEA='
+    """
+    matrix = np.ascontiguousarray(features, dtype="<f4")
+    if matrix.ndim != 2 or len(matrix) != n:
+        raise ArgumentError("features", f"shape {matrix.shape}", f"a matrix with {n} rows, one per id")
+    return base64.b64encode(matrix.tobytes()).decode()
+
+
+def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[FeedbackOutcome]]:
+    """Feedback for several rankings, each with `ranking_id` and `events`."""
+    return Call(
+        list[FeedbackOutcome], "POST", "/v1/feedback", {"batch": [dict(each) for each in batch]}, inside="results"
+    )
+
+
+def feedback_on(ranking_id: str, events: Sequence[Event], *, final: bool) -> Call[list[FeedbackOutcome]]:
+    """Feedback for one ranking; other than in a batch, what is wrong with it is an error."""
+    body = {"ranking_id": ranking_id, "events": [dict(event) for event in events], "final": final}
+    return Call(list[FeedbackOutcome], "POST", "/v1/feedback", body, inside="results")
+
+
+def put_policy(policy: str, spec: Mapping[str, Any], *, dry_run: bool, discard: bool) -> Call[Change]:
+    """Declare or change a policy."""
+    return Call(Change, "PUT", policy_path(policy), dict(spec), flags(dry_run=dry_run, discard=discard))
+
+
+def roll_back(policy: str, version: int, *, dry_run: bool) -> Call[Change]:
+    """Bring back an earlier version."""
+    query = {**flags(dry_run=dry_run), "version": version}
+    return Call(Change, "POST", policy_path(policy, "rollback"), query=query)
+
+
+def reset(policy: str, what: Sequence[str], *, dry_run: bool) -> Call[Change]:
+    """Start anew with "model", "ledger" or both."""
+    query = {**flags(dry_run=dry_run), "what": list(what)}
+    return Call(Change, "POST", policy_path(policy, "reset"), query=query)
+
+
+def delete_policy(policy: str, *, dry_run: bool, discard: bool) -> Call[Change]:
+    """Put an end to a policy."""
+    return Call(Change, "DELETE", policy_path(policy), query=flags(dry_run=dry_run, discard=discard))
+
+
+def actions(*, limit: int, before: int | None) -> Call[list[Action]]:
+    """What administrators did."""
+    query = {"limit": limit} if before is None else {"limit": limit, "before": before}
+    return Call(list[Action], "GET", "/v1/actions", query=query, inside="actions")
+
+
+def policies() -> Call[list[PolicyLine]]:
+    """All policies."""
+    return Call(list[PolicyLine], "GET", "/v1/policies", inside="policies")
+
+
+def policy(name: str) -> Call[Policy]:
+    """One policy."""
+    return Call(Policy, "GET", policy_path(name))
+
+
+def fairness(policy: str, *, points: int, recent: bool) -> Call[Fairness]:
+    """Exposure and unfairness."""
+    query = {"points": points, **flags(recent=recent)}
+    return Call(Fairness, "GET", policy_path(policy, "fairness"), query=query)
+
+
+def ranking(policy: str, ranking_id: str) -> Call[Record]:
+    """A recorded ranking."""
+    return Call(Record, "GET", policy_path(policy, "rankings", ranking_id))
+
+
+def erase(user: str, *, dry_run: bool) -> Call[int]:
+    """Erase what names a user.
+
+    >>> erase("a/b", dry_run=False).path
+    '/v1/users/a%2Fb'
+    """
+    path = f"/v1/users/{quote(user, safe='')}"
+    return Call(int, "DELETE", path, query=flags(dry_run=dry_run), inside="rankings")
 
 
 def policy_path(policy: str, *rest: str) -> str:
@@ -78,41 +176,22 @@ def flags(**values: bool) -> dict[str, Any]:
     return {name: "true" for name, value in values.items() if value}
 
 
-def feedback_call(ranking_id: str, events: Sequence[Event], *, final: bool = False) -> Call:
-    """Feedback for one ranking."""
-    return Call("POST", "/v1/feedback", {"ranking_id": ranking_id, "events": [dict(e) for e in events], "final": final})
+def headers(key: str | None) -> dict[str, str]:
+    """What every request of a client carries."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
-def erase_call(user: str, *, dry_run: bool = False) -> Call:
-    """Erase what names a user.
-
-    >>> erase_call("a/b").path
-    '/v1/users/a%2Fb'
-    """
-    return Call("DELETE", f"/v1/users/{quote(user, safe='')}", query={"dry_run": str(dry_run).lower()})
-
-
-def batch_call(batch: Sequence[Mapping[str, Any]]) -> Call:
-    """Feedback for several rankings."""
-    return Call("POST", "/v1/feedback", {"batch": [dict(each) for each in batch]})
-
-
-def result_of(status: int, body: Any) -> Any:
-    """The body of a good answer; a `ClientError` for any other."""
-    if status < 400:
-        return body
-    error = body.get("error", {}) if isinstance(body, dict) else {}
-    raise ClientError(
-        error.get("message") or f"the service answered {status}",
-        status=status,
-        code=error.get("code", "unknown"),
-        field=error.get("field"),
-        request_id=error.get("request_id"),
-    )
+def refusal(status: int, content: bytes) -> ClientError:
+    """What an answer other than a good one says; what stands before the service may answer in its own form."""
+    try:
+        error = dict(msgspec.json.decode(content)["error"])
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        error = {}
+    message = error.get("message") or f"the service answered {status}"
+    told = {"field": error.get("field"), "request_id": error.get("request_id")}
+    return ClientError(message, status=status, code=error.get("code", "unknown"), **told)
 
 
 def unreached(error: Exception, url: str) -> ClientError:
     """The service did not answer."""
-    return ClientError(
-        f"url: {url} does not answer ({error})", status=0, code="unreachable", field=None, request_id=None
-    )
+    return ClientError(f"url: {url} does not answer ({error})", status=0, code="unreachable")

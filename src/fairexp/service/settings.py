@@ -31,19 +31,16 @@ class ServerSettings(BaseModel):
     """largest body of a request with feedback"""
     max_policy_bytes: Whole = 1_000_000
     """largest body that declares a policy"""
-    max_bodies_bytes: Whole = Field(
-        default=64_000_000, description="memory for bodies of all requests; beyond, the largest gets a 503"
-    )
+    max_bodies_bytes: Whole = 64_000_000
+    """memory for bodies of all requests; beyond, the largest gets a 503"""
     large_body_bytes: Whole = 160_000
     """larger bodies are read in a process of its own"""
     max_waiting_bodies: Whole = 16
     """most large bodies that wait to be read; more get a 503"""
-    max_header_bytes: Whole = Field(
-        default=32_000, description="largest head of a request, from its first line to its last header"
-    )
-    header_seconds: Seconds = Field(
-        default=10, description="time for the head of a request to arrive, and for an answer to be taken"
-    )
+    max_header_bytes: Whole = 32_000
+    """largest head of a request, from its first line to its last header"""
+    header_seconds: Seconds = 10
+    """time for the head of a request to arrive, and for an answer to be taken"""
     idle_seconds: Seconds = 30
     """after this time without a request a connection is closed"""
     max_connections: Whole = 5000
@@ -64,12 +61,10 @@ class ServerSettings(BaseModel):
     """most events in one request, and for one ranking in all"""
     max_waiting_rankings: Whole = 128
     """most rankings of a policy under way at once; more get a 503"""
-    max_waiting_feedback: Whole = Field(
-        default=512, description="most requests with feedback under way at once; more get a 503"
-    )
-    requests_per_second: Rate = Field(
-        default=0, description="rate allowed to each key, unless the key has its own; 0 for no limit"
-    )
+    max_waiting_feedback: Whole = 512
+    """most requests with feedback under way at once; more get a 503"""
+    requests_per_second: Rate = 0
+    """rate allowed to each key, unless the key has its own; 0 for no limit"""
     snapshot_every: Whole = 1000
     """log entries between two snapshots of a policy"""
     kept_states: Whole = 100

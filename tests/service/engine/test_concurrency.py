@@ -29,7 +29,7 @@ def test_the_tolerance_holds_over_the_sequence_of_charges(live: Callable[..., Li
             async def visitor(number: int) -> None:
                 for step in range(8):
                     ranking = await client.rank("shop", IDS, matrix(100 * number + step), groups=BY_ID)
-                    await client.feedback(ranking["ranking_id"], [{"position": 1 + step % 4}])
+                    await client.feedback(ranking.ranking_id, [{"position": 1 + step % 4}])
 
             await asyncio.gather(*(visitor(number) for number in range(12)))
 

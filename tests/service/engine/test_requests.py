@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from fairexp.client import AsyncClient, Client
+from fairexp.client.answers import RankedList
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.repeats import RecentRequests
@@ -246,7 +247,7 @@ def test_the_clients(live: Callable[..., Live], sqlite_address: str) -> None:
     asked: dict[str, Any] = {"groups": ["small", "large", "small"], "user": "u", "request_id": "r"}
     given = ("shop", ["a", "b", "c"], [[1.0, 0.2, 0.5], [0.3, 0.9, 0.1], [0.2, 0.2, 0.7]])
 
-    async def once_more() -> tuple[dict[str, Any], int]:
+    async def once_more() -> tuple[RankedList, int]:
         async with AsyncClient(url) as client:
             return await client.rank(*given, **asked), await client.erase("u", dry_run=True)
 
@@ -255,4 +256,4 @@ def test_the_clients(live: Callable[..., Live], sqlite_address: str) -> None:
         assert client.rank(*given, **asked) == first
         assert asyncio.run(once_more()) == (first, 1)
         assert client.erase("u") == 1 and client.erase("u") == 0
-        assert client.rank(*given, **asked)["ranking_id"] != first["ranking_id"]
+        assert client.rank(*given, **asked).ranking_id != first.ranking_id

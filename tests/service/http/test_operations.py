@@ -75,14 +75,15 @@ def test_the_client(live: Start, sqlite_address: str) -> None:
     with Client(running.url) as client:
         assert client.ready()
         ranking = client.rank("shop", IDS, matrix(0), groups=BY_ID, query_id="q", k=3, explain=True)
-        assert len(ranking["items"]) == 3 and ranking["explanation"]["summary"]
-        assert client.feedback(ranking["ranking_id"], [{"position": 1}])["status"] == "learned"
-        batch = [{"ranking_id": ranking["ranking_id"], "events": [{"position": 1}]}]
-        assert client.feedback_batch(batch)[0]["status"] == "duplicate"
-        assert client.ranking("shop", ranking["ranking_id"])["query_id"] == "q"
-        assert client.policy("shop")["rounds"] == client.fairness("shop", points=5)["rounds"] == 1
-        assert client.put_policy("other", {"ranker": "pdgd", "features": 3})["version"] == 1
-        assert [each["policy"] for each in client.policies()] == ["other", "shop"]
+        assert [item.position for item in ranking.items] == [1, 2, 3]
+        assert ranking.explanation is not None and ranking.explanation.summary
+        assert client.feedback(ranking.ranking_id, [{"position": 1}]).status == "learned"
+        batch = [{"ranking_id": ranking.ranking_id, "events": [{"position": 1}]}]
+        assert client.feedback_batch(batch)[0].status == "duplicate"
+        assert client.ranking("shop", ranking.ranking_id).query_id == "q"
+        assert client.policy("shop").rounds == client.fairness("shop", points=5).rounds == 1
+        assert client.put_policy("other", {"ranker": "pdgd", "features": 3}).version == 1
+        assert [each.policy for each in client.policies()] == ["other", "shop"]
         with pytest.raises(ClientError, match=r"groups\[0\]") as caught:
             client.rank("shop", IDS, matrix(0), groups=["huge"] * 8)
         assert (caught.value.status, caught.value.code, caught.value.field) == (422, "invalid", "groups[0]")
@@ -102,13 +103,13 @@ def test_the_async_client_does_the_same(live: Start, sqlite_address: str) -> Non
             assert await client.ready()
             asked = [client.rank("shop", IDS, matrix(number), groups=BY_ID) for number in range(20)]
             rankings = await asyncio.gather(*asked)
-            assert len({ranking["ranking_id"] for ranking in rankings}) == 20
-            assert (await client.feedback(rankings[0]["ranking_id"], [{"position": 1}]))["status"] == "learned"
-            batch = [{"ranking_id": each["ranking_id"], "events": [{"position": 2}]} for each in rankings]
+            assert len({ranking.ranking_id for ranking in rankings}) == 20
+            assert (await client.feedback(rankings[0].ranking_id, [{"position": 1}])).status == "learned"
+            batch = [{"ranking_id": each.ranking_id, "events": [{"position": 2}]} for each in rankings]
             assert len(await client.feedback_batch(batch)) == 20
-            assert (await client.fairness("shop"))["rounds"] == (await client.policy("shop"))["rounds"] == 20
-            assert (await client.ranking("shop", rankings[0]["ranking_id"]))["items"]
-            assert (await client.put_policy("other", {"ranker": "pdgd", "features": 3}))["changed"]
+            assert (await client.fairness("shop")).rounds == (await client.policy("shop")).rounds == 20
+            assert (await client.ranking("shop", rankings[0].ranking_id)).items
+            assert (await client.put_policy("other", {"ranker": "pdgd", "features": 3})).changed
             assert len(await client.policies()) == 2
 
     asyncio.run(use())
@@ -154,7 +155,7 @@ def test_serve_from_the_command_line_and_stop_it(tmp_path: Path) -> None:
     with serving(tmp_path, "--set", "snapshot_every=5") as server:
         server.wait_ready()
         with Client(server.url, key=(tmp_path / "fairexp.db.admin-key").read_text().strip()) as client:
-            assert client.rank("shop", IDS, matrix(0), groups=BY_ID)["items"]
+            assert client.rank("shop", IDS, matrix(0), groups=BY_ID).items
         rest = server.end()
     assert all(json.loads(line)["message"] for line in rest.strip().splitlines())
     assert (tmp_path / "fairexp.db").exists()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairexp.cli.commands.serve import DEFAULT_STORE, StoreAddress
 from fairexp.cli.entry import error_console
+from fairexp.cli.serve_options import DEFAULT_STORE, StoreAddress
 
 if TYPE_CHECKING:
     from fairexp.service.store import Store
@@ -89,6 +89,7 @@ def _day(at: float | None) -> str:
 
 @contextmanager
 def opened_store(address: str) -> Iterator[Store]:
+    """The store at an address, beside a server that may be at work on it."""
     from fairexp.service.store import open_store
 
     store = open_store(address)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import signal
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fairexp.cli import serve_options as options
 from fairexp.cli.entry import error_console
 
 if TYPE_CHECKING:
@@ -19,75 +18,22 @@ if TYPE_CHECKING:
     from fairexp.service.policies.spec import PolicySpec
     from fairexp.service.settings import ServerSettings
 
-StoreAddress = Annotated[
-    str,
-    typer.Option(envvar="FAIREXP_STORE", help="Where everything is kept: an SQLite file, or a postgresql:// URL."),
-]
-DEFAULT_STORE = "fairexp.db"
-DEMO_STORE = "fairexp-demo.db"
-
-
-class LogLevel(StrEnum):
-    """From which level on the log is written."""
-
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
-
-
-class Winner(StrEnum):
-    """What counts where file and store differ."""
-
-    file = "file"
-    store = "store"
-
 
 def serve(
-    store: StoreAddress = DEFAULT_STORE,
-    policies: Annotated[Path | None, typer.Option(help="YAML file with the policies to declare.")] = None,
-    prefer: Annotated[
-        Winner | None,
-        typer.Option(help="Which one wins where the file differs from what was changed over the API: file or store."),
-    ] = None,
-    discard: Annotated[
-        bool, typer.Option("--discard", help="Go ahead even if a policy of the file loses something; see --dry-run.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what the file's policies would change and lose, and leave.")
-    ] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="FAIREXP_KEY_FILE",
-            help="Where the first start puts the admin key that it makes; by default beside an SQLite file "
-            "(fairexp.db.admin-key), or fairexp-admin.key here.",
-        ),
-    ] = None,
-    open_: Annotated[
-        bool,
-        typer.Option("--open", help="For trying it out: everybody on this machine may do everything without a key."),
-    ] = False,
-    log_level: Annotated[
-        LogLevel,
-        typer.Option(
-            envvar="FAIREXP_LOG_LEVEL", help="From which level on the log is written: debug, info, warning, error."
-        ),
-    ] = LogLevel.info,
-    no_request_log: Annotated[
-        bool, typer.Option("--no-request-log", help="No line in the log for each request, unless it is refused.")
-    ] = False,
-    change: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting, as name=value; `--settings` lists them.")
-    ] = None,
-    settings: Annotated[
-        bool, typer.Option("--settings", help="List the settings with their defaults, and leave.")
-    ] = False,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve an embedded world with simulated users that click; open.")
-    ] = False,
+    store: options.StoreAddress = options.DEFAULT_STORE,
+    policies: options.Policies = None,
+    prefer: options.Prefer = None,
+    discard: options.Discard = False,
+    dry_run: options.DryRun = False,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 8000,
+    key_file: options.FirstKeyFile = None,
+    open_: options.Open = False,
+    log_level: options.Level = options.LogLevel.info,
+    no_request_log: options.NoRequestLog = False,
+    change: options.Changes = None,
+    settings: options.ListSettings = False,
+    demo: options.Demo = False,
 ) -> None:
     """Rank, learn and stay fair over HTTP.
 
@@ -102,33 +48,35 @@ def serve(
     from fairexp.service.policies.spec import load_policies
 
     declared, changed = {} if policies is None else load_policies(policies), _changed(change or [])
+    winner = None if prefer is None else prefer.value
     if dry_run:
-        _preview(store, declared, None if prefer is None else prefer.value)
+        _preview(store, declared, winner)
         return
     opening = "--open" if open_ else ""
     if demo:
         from fairexp.cli.demo_service import demo_policies
 
         declared = {**demo_policies(), **declared}
-        if store == DEFAULT_STORE:
-            store, opening = DEMO_STORE, opening or "--demo"
+        if store == options.DEFAULT_STORE:
+            store, opening = options.DEMO_STORE, opening or "--demo"
     log_as_json(logging.getLevelNamesMapping()[log_level.upper()], requests=not no_request_log)
     if opening:
         check_open(opening, store, host)
     else:
         prepare_keys(store, key_file=key_file, url=_url(host, port))
-    options = {"open": bool(opening), "prefer": None if prefer is None else prefer.value, "discard": discard}
-    _run(store, host=host, port=port, settings=changed, declared=declared, options=options, demo=demo)
+    told = {"settings": changed, "policies": declared, "prefer": winner, "discard": discard, "open": bool(opening)}
+    _run(store, host=host, port=port, demo=demo, **told)
 
 
 def _preview(address: str, declared: dict[str, PolicySpec], prefer: Any) -> None:
     from fairexp.cli.commands.keys import opened_store
     from fairexp.cli.commands.policy import tell
+    from fairexp.client.answers import Change
     from fairexp.service.administration.declaration import preview
 
     with opened_store(address) as store:
         for name, change in preview(store, declared, prefer=prefer):
-            tell(change.plain(name))
+            tell(Change(**change.plain(name)))
 
 
 def _url(host: str, port: int) -> str:
@@ -169,16 +117,8 @@ def _list_settings() -> None:
     output_console().print(table)
 
 
-def _run(
-    address: str,
-    *,
-    host: str,
-    port: int,
-    settings: ServerSettings,
-    declared: dict[str, PolicySpec],
-    options: dict[str, Any],
-    demo: bool,
-) -> None:
+def _run(address: str, *, host: str, port: int, demo: bool, **told: Any) -> None:
+    """Serve the store at `address` until a signal comes; `told` is what else a `Service` is told."""
     import uvicorn
 
     from fairexp.service.http.connections import raise_file_limit
@@ -193,7 +133,7 @@ def _run(
         failed.append(error)
         server.should_exit = True
 
-    service = Service(open_store(address), settings=settings, policies=declared, fatal=give_up, **options)
+    service = Service(open_store(address), fatal=give_up, **told)
     server = uvicorn.Server(server_config(service, host=host, port=port))
     service.reader.start()  # so that the first large body need not wait for it
     if demo:

@@ -57,7 +57,7 @@ class Reader:
             return self._worker
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, and give up what waits for it."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._discard()
 

@@ -37,7 +37,7 @@ REPEATED = {"X-Repeated": "true"}
 
 
 def answer(content: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON."""
+    """Content as JSON, arrays of numpy included."""
     return Response(
         orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY),
         status_code=status,

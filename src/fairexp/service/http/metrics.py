@@ -76,7 +76,7 @@ class Metrics:
         return {"median_ms": 1000 * float(median), "p99_ms": 1000 * float(late)}
 
     def collect(self) -> Iterator[Metric]:
-        """The policies' state."""
+        """Where every policy stands, what waits and what was refused, whenever Prometheus asks."""
         unfairness = GaugeMetricFamily(
             "fairexp_unfairness", "Signed exposure gap of a pair of groups.", labels=["policy", "pair"]
         )

@@ -34,7 +34,7 @@ async def readyz(request: Request) -> Response:
 
 @router.get("/metrics", dependencies=[allow("read", ALL)], response_class=Response)
 async def metrics(request: Request) -> Response:
-    """For Prometheus."""
+    """Counters, and where every policy stands, as Prometheus reads them."""
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -79,9 +79,9 @@ def _charts(service: Service, policy: str, theme: str) -> Any:
 
 @lru_cache
 def _page() -> str:
-    from fairexp.charts.pages import filled, page_head
+    from fairexp.charts.pages import render
 
-    return filled(_file("index.html").decode(), {"head": page_head("fairexp", report=False)})
+    return render("service/views/page/index.html", title="fairexp")
 
 
 @lru_cache

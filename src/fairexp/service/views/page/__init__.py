@@ -1,1 +1,1 @@
-"""The page at `/`: its files, and its charts, drawn by the same definitions as the reports."""
+"""The page at `/`: its template and files, and its charts, drawn by the same definitions as the reports."""

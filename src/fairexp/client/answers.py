@@ -1,0 +1,190 @@
+"""What the service answers, as values with names; fields that a newer service adds are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class Refusal(Struct, frozen=True):
+    """What is wrong, and where."""
+
+    code: str
+    message: str
+    field: str | None = None
+    request_id: str | None = None
+
+
+class Item(Struct, frozen=True):
+    """A shown candidate; positions count from 1."""
+
+    id: str
+    position: int
+    score: float
+    group: str | None
+
+
+class Move(Struct, frozen=True):
+    """A candidate that stands higher than it was drawn: past whom, and against which certain orders."""
+
+    item: str
+    position: int
+    drawn_at: int
+    past: list[str]
+    against_certain_orders: list[str]
+
+
+class CertainOrder(Struct, frozen=True):
+    """A shown candidate, and those `above` which it certainly belongs."""
+
+    item: str
+    above: list[str]
+
+
+class Explanation(Struct, frozen=True):
+    """Why a ranking is as it is; `summary` says it in words. `ledger` holds exposure before and after."""
+
+    summary: list[str]
+    blocks: list[list[str]]
+    certain_orders: list[CertainOrder]
+    moved: list[Move]
+    left_out: list[str]
+    added_regret: int
+    qualified: bool | None
+    tolerance: float | None
+    ledger: dict[str, Any] | None
+
+
+class RankedList(Struct, frozen=True):
+    """What to show, from the top down; `qualified` says whether the tolerance could be met (None without one)."""
+
+    ranking_id: str
+    policy: str
+    version: int
+    items: list[Item]
+    qualified: bool | None
+    added_regret: int
+    explanation: Explanation | None = None
+
+
+class FeedbackOutcome(Struct, frozen=True):
+    """What was made of one ranking's feedback; `status` says whether it was learned from, or why not."""
+
+    ranking_id: str
+    accepted: int
+    duplicates: int
+    status: str
+    error: Refusal | None = None
+
+
+class Change(Struct, frozen=True):
+    """What was done to a policy, or would be done: what it keeps, what is new, and what it loses."""
+
+    policy: str
+    version: int
+    changed: bool
+    dry_run: bool
+    action: str
+    differences: list[str]
+    kept: list[str]
+    new: list[str]
+    lost: list[str]
+    warnings: list[str]
+
+
+class PolicyLine(Struct, frozen=True):
+    """A policy in a line; one that is not served for now has no more than name and state."""
+
+    policy: str
+    state: str
+    version: int | None = None
+    ranker: str | None = None
+    rounds: int | None = None
+
+
+class Version(Struct, frozen=True):
+    """One version of a policy: when it came, by whom, and whether there is a state to roll back to."""
+
+    version: int
+    at: float
+    action: str
+    origin: str
+    by: str
+    lost: list[str]
+    can_roll_back: bool
+    spec: dict[str, Any]
+    parameters: dict[str, Any]
+
+
+class Policy(Struct, frozen=True):
+    """A policy and where it stands; `theta` is its linear model in short, where it has one."""
+
+    policy: str
+    state: str
+    version: int
+    spec: dict[str, Any]
+    parameters: dict[str, Any]
+    versions: list[Version]
+    rounds: int
+    events: int
+    updates: int
+    log_entries: int
+    latency: dict[str, float] | None
+    theta: dict[str, Any] | None
+    features: list[dict[str, Any]]
+
+
+class Fairness(Struct, frozen=True):
+    """Exposure by group, unfairness by pair, and how both came about."""
+
+    policy: str
+    rounds: int
+    tolerance: float | None
+    groups: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    largest_gap: float | None
+    qualified_share: float | None
+    added_regret: int
+    clicks_by_position: list[dict[str, Any]]
+    history: dict[str, Any]
+
+
+class RecordedItem(Struct, frozen=True):
+    """A candidate of a recorded ranking, with the block it was drawn in, and whether it was clicked."""
+
+    id: str
+    position: int
+    score: float
+    group: str | None
+    block: int
+    clicked: bool
+
+
+class Record(Struct, frozen=True):
+    """A recorded ranking: what was shown, when, why, and what came back."""
+
+    ranking_id: str
+    policy: str
+    version: int
+    at: float
+    request_id: str | None
+    query_id: str | None
+    user: str | None
+    session: str | None
+    qualified: bool | None
+    added_regret: int
+    items: list[RecordedItem]
+    explanation: Explanation
+    feedback: list[dict[str, Any]]
+
+
+class Action(Struct, frozen=True):
+    """What an administrator did: when, who, what, to which policy."""
+
+    number: int
+    at: float
+    by: str
+    action: str
+    policy: str | None
+    details: dict[str, Any] | None = None
