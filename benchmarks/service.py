@@ -169,8 +169,8 @@ def serve(folder: str, mode: str) -> None:
     import uvicorn
 
     from fairexp.service.http.server import server_config
+    from fairexp.service.http.service import Service
     from fairexp.service.policies.spec import PolicySpec
-    from fairexp.service.service import Service
     from fairexp.service.store import open_store
 
     logging.getLogger("fairexp.service").setLevel(logging.ERROR)  # what hostile clients send is refused as it should be

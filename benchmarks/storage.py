@@ -14,10 +14,10 @@ from fairexp.data.synthetic import world
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.runtime import Candidates
-from fairexp.service.log import codec as packing
 from fairexp.service.log.records import Floats32
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.settings import ServerSettings
+from fairexp.service.store import codec as packing
 from fairexp.service.store import open_store
 
 N, D, LENGTH = 100, 136, 10

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from fairexp import FairExp, PairRank, Query
 from fairexp.cli import app
-from fairexp.service.service import Service
+from fairexp.service.http.service import Service
 from fairexp.service.store import open_store
 from tests.architecture import Footsteps
 from tests.service.live import Live

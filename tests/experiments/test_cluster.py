@@ -11,7 +11,7 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from fairexp.experiments.run.conduct import conduct  # noqa: E402
+from fairexp.experiments.conduct import conduct  # noqa: E402
 from fairexp.experiments.run.executors import open_executor  # noqa: E402
 from fairexp.experiments.run.local import LocalProcesses  # noqa: E402
 from fairexp.experiments.run.records import Records  # noqa: E402

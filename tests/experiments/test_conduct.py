@@ -12,7 +12,7 @@ import pytest
 
 from fairexp.errors import ArgumentError
 from fairexp.experiments.claims.paper import rules
-from fairexp.experiments.run.conduct import Progress, conduct, make_overview
+from fairexp.experiments.conduct import Progress, conduct, make_overview
 from fairexp.experiments.run.local import LocalProcesses
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import open_records_store

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
+from fairexp.experiments.conduct import conduct
 from fairexp.experiments.plan.paths import located, records_place, with_paths
 from fairexp.experiments.plan.prepared import prepare
 from fairexp.experiments.plan.yaml_file import read_experiment
-from fairexp.experiments.run.conduct import conduct
 from fairexp.experiments.run.local import LocalProcesses
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import open_records_store

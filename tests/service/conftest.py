@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from fairexp.service.engine.engine import Engine
+from fairexp.service.http.service import Service
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.service import Service
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live

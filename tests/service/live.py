@@ -9,7 +9,7 @@ import httpx
 import uvicorn
 
 from fairexp.service.http.server import server_config
-from fairexp.service.service import Service
+from fairexp.service.http.service import Service
 from tests.waiting import SECONDS, until
 
 

@@ -23,8 +23,8 @@ def main() -> None:
     import uvicorn
 
     from fairexp.service.http.server import server_config
+    from fairexp.service.http.service import Service
     from fairexp.service.policies.rankers import try_out
-    from fairexp.service.service import Service
     from fairexp.service.settings import ServerSettings
     from fairexp.service.store import open_store
     from tests.service.torture import SPEC

@@ -30,11 +30,11 @@ from fairexp.checks.comparison import first_difference
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.audit import audit
-from fairexp.service.log.codec import unpack
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.store import Store, open_store
 from fairexp.service.store.base import Kind
+from fairexp.service.store.codec import unpack
 from tests.waiting import until
 
 SPEC = PolicySpec(features=6, groups={"small": 1.0, "large": 1.0}, length=5, tolerance=0.3, seed=5)

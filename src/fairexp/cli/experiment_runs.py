@@ -16,8 +16,8 @@ from fairexp.errors import ArgumentError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fairexp.experiments.conduct import Progress
     from fairexp.experiments.plan.spec import Experiment
-    from fairexp.experiments.run.conduct import Progress
     from fairexp.experiments.run.plan import Plan
     from fairexp.experiments.run.records import Records
 
@@ -63,7 +63,7 @@ def conduct_watched(
     experiment: Experiment, records: Records, *, folders: Sequence[Path], on: str, jobs: int | None, retry: bool
 ) -> None:
     """Play what is missing, with progress on stderr."""
-    from fairexp.experiments.run.conduct import conduct
+    from fairexp.experiments.conduct import conduct
     from fairexp.experiments.run.executors import open_executor
 
     console = error_console()

@@ -19,7 +19,7 @@ POSTGRES_FILE = "fairexp-admin.key"
 
 def check_open(option: str, address: str, host: str) -> None:
     """Refuse to open a server to everybody who reaches it, unless that is this machine, and no key says otherwise."""
-    from fairexp.cli.commands.keys import opened_store
+    from fairexp.cli.stores import opened_store
     from fairexp.service.http.keys import is_loopback
 
     remedy = f"Without {option} a key is needed, and the first start makes one."
@@ -38,7 +38,7 @@ def check_open(option: str, address: str, host: str) -> None:
 
 def prepare_keys(address: str, *, key_file: Path | None, url: str) -> None:
     """Make a key if the store never had one, and say who is let in; the server at `url` is closed to everybody else."""
-    from fairexp.cli.commands.keys import opened_store
+    from fairexp.cli.stores import opened_store
     from fairexp.service.http.keys import key_of
 
     path = key_file_of(address) if key_file is None else key_file

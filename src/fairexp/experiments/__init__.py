@@ -5,9 +5,9 @@ verdicts), `report` (needs the extra `fairexp[charts]`). See docs/experiments.md
 """
 
 from fairexp.experiments.claims.results import Results, read_results
+from fairexp.experiments.conduct import Progress, conduct
 from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.plan.yaml_file import read_experiment
-from fairexp.experiments.run.conduct import Progress, conduct
 from fairexp.experiments.run.executors import Executor, open_executor
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import Store, open_records_store

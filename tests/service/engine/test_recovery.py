@@ -151,7 +151,7 @@ def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start
 
 
 def test_a_record_that_is_whole_and_makes_no_sense_stops_one_policy_only(started: Start, sqlite_address: str) -> None:
-    from fairexp.service.log.codec import pack
+    from fairexp.service.store.codec import pack
 
     change = "UPDATE log SET payload = ? WHERE policy = 1 AND seq = 2"
     resumed = spoilt(started, sqlite_address, change, pack({"odd": 1}, {}), anew=True)

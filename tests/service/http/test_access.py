@@ -14,8 +14,8 @@ from fairexp.errors import ArgumentError
 from fairexp.service.http.app import create_app
 from fairexp.service.http.keys import PUBLIC, ROLES, Access, make_key, revoke_key
 from fairexp.service.http.permission import ALL, EACH, allow, who
+from fairexp.service.http.service import Service
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import Service
 from fairexp.service.store import Key, open_store
 from tests.service.http.test_metarank import interaction, ranking
 from tests.service.live import Live

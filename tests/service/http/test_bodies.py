@@ -28,9 +28,9 @@ from fairexp.service.bodies.candidates import candidates_of
 from fairexp.service.bodies.decode import read_feedback, read_metarank, read_metarank_events, read_policy, read_ranking
 from fairexp.service.bodies.reader import Reader
 from fairexp.service.engine.runtime import Runtime
+from fairexp.service.http.service import Service
 from fairexp.service.policies import spec as policies
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import Service
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live

@@ -87,7 +87,7 @@ def clocked(live: Start, sqlite_address: str) -> tuple[Live, Clock]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    from fairexp.service.service import Service
+    from fairexp.service.http.service import Service
     from fairexp.service.store import open_store
     from tests.service.worlds import SPEC
 

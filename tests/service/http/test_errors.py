@@ -65,7 +65,7 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    from fairexp.service.service import Service
+    from fairexp.service.http.service import Service
     from fairexp.service.store import open_store
     from tests.service.worlds import SPEC
 

@@ -12,7 +12,7 @@ import pytest
 import schemathesis
 from schemathesis import GenerationMode
 
-from fairexp.service.service import Service
+from fairexp.service.http.service import Service
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live

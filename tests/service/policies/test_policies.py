@@ -122,7 +122,7 @@ def test_bad_policies_name_the_field(client: httpx.Client, change: dict[str, Any
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    from fairexp.service.service import Service
+    from fairexp.service.http.service import Service
     from fairexp.service.store import open_store
     from tests.service.live import Live
 

@@ -17,8 +17,8 @@ from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.http.keys import make_key
 from fairexp.service.log.audit import audit
-from fairexp.service.log.codec import unpack
 from fairexp.service.store import open_store
+from fairexp.service.store.codec import unpack
 from fairexp.service.store.sql import SqlStore
 from tests.service.http.test_metarank import ranking
 from tests.service.live import Live

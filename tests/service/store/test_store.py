@@ -23,13 +23,13 @@ from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.http.keys import make_key
-from fairexp.service.log import codec as packing
-from fairexp.service.log.codec import pack, unpack
 from fairexp.service.log.writer import Writer
 from fairexp.service.policies.spec import FeedbackSpec, RetentionSpec
 from fairexp.service.problems import CorruptRecordError, ServiceError, StoreBusyError, StoreError
 from fairexp.service.store import AddPolicy, Append, Context, open_store
+from fairexp.service.store import codec as packing
 from fairexp.service.store.base import Kind
+from fairexp.service.store.codec import pack, unpack
 from fairexp.service.store.migrations import MIGRATIONS, Execute
 from fairexp.service.store.sql import SqlStore
 from tests.service.worlds import SPEC, play, rank

@@ -28,7 +28,7 @@ def audit(
     """
     from pathlib import Path
 
-    from fairexp.cli.commands.keys import opened_store
+    from fairexp.cli.stores import opened_store
     from fairexp.errors import ArgumentError
     from fairexp.service.log.audit import audit as audit_store
 

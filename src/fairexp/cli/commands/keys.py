@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fairexp.cli.entry import error_console
 from fairexp.cli.serve_options import DEFAULT_STORE, StoreAddress
-
-if TYPE_CHECKING:
-    from fairexp.service.store import Store
+from fairexp.cli.stores import opened_store, whoever
 
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service, by role and by policy.")
 
@@ -73,28 +69,5 @@ def revoke(
     error_console().print(f"Key {key.id} for {key.name!r} is revoked.")
 
 
-def whoever() -> str:
-    """Who is at the command line, for the record."""
-    from getpass import getuser
-
-    try:
-        return f"command line ({getuser()})"
-    except (KeyError, OSError):  # there need not be a user of that number
-        return "command line"
-
-
 def _day(at: float | None) -> str:
     return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
-
-
-@contextmanager
-def opened_store(address: str) -> Iterator[Store]:
-    """The store at an address, beside a server that may be at work on it."""
-    from fairexp.service.store import open_store
-
-    store = open_store(address)
-    store.open(serving=False)
-    try:
-        yield store
-    finally:
-        store.close()

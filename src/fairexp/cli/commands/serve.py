@@ -69,8 +69,8 @@ def serve(
 
 
 def _preview(address: str, declared: dict[str, PolicySpec], prefer: Any) -> None:
-    from fairexp.cli.commands.keys import opened_store
     from fairexp.cli.commands.policy import tell
+    from fairexp.cli.stores import opened_store
     from fairexp.client.answers import Change
     from fairexp.service.administration.declaration import preview
 
@@ -123,7 +123,7 @@ def _run(address: str, *, host: str, port: int, demo: bool, **told: Any) -> None
 
     from fairexp.service.http.connections import raise_file_limit
     from fairexp.service.http.server import server_config
-    from fairexp.service.service import Service
+    from fairexp.service.http.service import Service
     from fairexp.service.store import open_store
 
     raise_file_limit()

@@ -1,5 +1,5 @@
 """Carrying out: from runs to records.
 
-`conduct` leads: `probes` try each kind of run and tell its pace, from which `plan` says how long it will take; an
-executor (`local` processes or a Ray `cluster`) plays each `task`, and `records` keeps what came of it.
+`probes` try each kind of run and tell its pace, from which `plan` says how long it will take; an executor (`local`
+processes or a Ray `cluster`) plays each `task`, and `records` keeps what came of it. `experiments.conduct` leads.
 """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairexp.service.log.codec import unpack
 from fairexp.service.store.base import ADMINISTRATION, Kind, Store
 from fairexp.service.store.chain import checked
+from fairexp.service.store.codec import unpack
 
 
 def latest_actions(store: Store, *, limit: int, before: int | None = None) -> list[dict[str, Any]]:

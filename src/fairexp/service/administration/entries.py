@@ -8,8 +8,8 @@ import orjson
 
 from fairexp.service.administration.change import ChangeRequest, PolicyChange
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.log.codec import pack
 from fairexp.service.store.base import AddAction, AddPolicy, AddVersion, Append, Kind
+from fairexp.service.store.codec import pack
 
 
 def log_entry(row: AddPolicy, runtime: Runtime) -> Append:

@@ -11,13 +11,13 @@ import orjson
 from fairexp.errors import FairexpError
 from fairexp.service.engine.cache import Cache
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.log.codec import unpack
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.log.snapshot import read_snapshot
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import CorruptRecordError, StoreError
 from fairexp.service.store.base import AddPolicy, AddVersion, Append, Kind, Store, StoredSnapshot
 from fairexp.service.store.chain import REMEDY, Chain, checked
+from fairexp.service.store.codec import unpack
 
 LOG = logging.getLogger("fairexp.service")
 AT_ONCE = 500

@@ -13,7 +13,7 @@ from fairexp.service.http.answers import Envelope, add_error_handlers, answer
 from fairexp.service.http.openapi import add_openapi
 from fairexp.service.http.permission import allow
 from fairexp.service.http.routes import metarank, operations, page, policies, ranking, users
-from fairexp.service.service import Service
+from fairexp.service.http.service import Service
 
 
 def create_app(service: Service) -> FastAPI:

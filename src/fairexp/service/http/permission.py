@@ -8,8 +8,8 @@ from fastapi import Request
 from fastapi.params import Depends
 
 from fairexp.service.http.keys import PUBLIC
+from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import service_of
 from fairexp.service.store.base import Key
 
 EACH = "each policy"

@@ -9,7 +9,7 @@ import uvicorn
 
 from fairexp.service.http.app import create_app
 from fairexp.service.http.protocol import LimitedProtocol
-from fairexp.service.service import Service
+from fairexp.service.http.service import Service
 
 BACKLOG = 256
 """Connections that the system takes before we do; fewer than the files that are kept for other things."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import orjson
 
 from fairexp.errors import ArgumentError
-from fairexp.service.log.codec import unpack
 from fairexp.service.log.snapshot import read_snapshot
 from fairexp.service.problems import CorruptRecordError
 from fairexp.service.store.base import ADMINISTRATION, AddPolicy, Append, Head, Kind, Store
 from fairexp.service.store.chain import Chain
+from fairexp.service.store.codec import unpack
 
 AT_ONCE = 500
 

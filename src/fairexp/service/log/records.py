@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.service.log.codec import pack, unpack
 from fairexp.service.store.base import Context
+from fairexp.service.store.codec import pack, unpack
 from fairexp.types import Belief, Ranking
 
 Floats32 = NDArray[np.float32]

@@ -6,9 +6,9 @@ import hashlib
 from typing import Any
 
 from fairexp.arrays import State
-from fairexp.service.log.codec import unpack
 from fairexp.service.problems import CorruptRecordError
 from fairexp.service.store.base import StoredSnapshot
+from fairexp.service.store.codec import unpack
 
 
 def read_snapshot(snapshot: StoredSnapshot) -> tuple[dict[str, Any], State, bytes | None]:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import Any, Protocol
 
-from fairexp.service.log.codec import pack
 from fairexp.service.problems import StoreError
 from fairexp.service.store.base import (
     ADMINISTRATION,
@@ -34,6 +33,7 @@ from fairexp.service.store.base import (
     Write,
 )
 from fairexp.service.store.chain import START, sealed
+from fairexp.service.store.codec import pack
 from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
 
 ENTRY = "policy, seq, kind, at, payload, ranking, commitment, previous, digest"

@@ -17,9 +17,9 @@ from fairexp.service.http.answers import REPEATED, answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import EACH, allow, sees
 from fairexp.service.http.schemas import MetarankAccepted, MetarankAnswer
+from fairexp.service.http.service import service_of
 from fairexp.service.log.records import Rest, Shown
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import service_of
 
 router = APIRouter()
 

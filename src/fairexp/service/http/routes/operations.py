@@ -12,8 +12,8 @@ from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import ALL, allow
 from fairexp.service.http.schemas import ActionList, Health
+from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import service_of
 
 router = APIRouter()
 

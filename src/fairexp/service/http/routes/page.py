@@ -13,8 +13,8 @@ from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import allow
 from fairexp.service.http.schemas import ChartsAnswer
+from fairexp.service.http.service import Service, service_of
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import Service, service_of
 from fairexp.service.views.reports import fairness_report, policy_report
 
 router = APIRouter()

@@ -17,8 +17,8 @@ from fairexp.service.http.answers import REPEATED, answer, problem
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import EACH, allow, check_policy
 from fairexp.service.http.schemas import FeedbackAnswer, RankAnswer
+from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
-from fairexp.service.service import service_of
 from fairexp.service.views.explain import explain as explanation_of
 
 router = APIRouter()

@@ -12,7 +12,7 @@ from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import ALL, allow, who
 from fairexp.service.http.schemas import ErasedAnswer
-from fairexp.service.service import service_of
+from fairexp.service.http.service import service_of
 
 router = APIRouter()
 
