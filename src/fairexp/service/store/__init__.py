@@ -1,7 +1,8 @@
 """Where the log is kept: one small interface, SQLite and PostgreSQL behind it.
 
-`opening` finds the store for an address. `base` is its interface and what is written; `sql` does it for both, with the
-tables of `migrations`, arrays as bytes by `codec` and the digests of `chain`, on `sqlite` or `postgres`, which share `connections`.
+`opening` finds the store for an address. `base` is its interface and what is written; `sql` does it for both, with
+the tables of `migrations`, arrays as bytes by `codec` and the digests of `chain`, on `sqlite` or `postgres`, which
+share `connections`.
 """
 
 from fairexp.service.store.base import (
