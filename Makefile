@@ -12,9 +12,7 @@ serves as a C compiler where there is none, install one: apt-get install gcc (De
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
-# What changed is compiled on import: once, before the processes that run tests all want to.
 test: lint browser
-	$(BIN)/python -c "import fairexp"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The kernels once more, with every index checked and memory watched, on 2,000 made-up cases for each test of test_fuzz.
