@@ -142,10 +142,10 @@ class FairExp(Ranker):
         if isinstance(before, FairExp):
             self.ledger.exposure = taken_over(before.ledger.exposure, matching.groups, self.ledger.shares)
 
-    def _translated_memory(
+    def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
-        return self.host._translated_memory(memory, matching)
+        return self.host.translated_memory(memory, matching)
 
     def _state(self) -> State:
         own: State = {"exposure": self.ledger.exposure.copy()}

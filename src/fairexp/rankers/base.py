@@ -144,12 +144,8 @@ class Ranker(ABC):
             ranking,
             features=matching.rows(ranking.features),
             groups=None if ranking.groups is None else matching.group_numbers(ranking.groups),
-            memory=self._translated_memory(ranking.memory, matching),
+            memory=self.translated_memory(ranking.memory, matching),
         )
-
-    def remembered(self, ranking: Ranking, matching: Matching) -> Mapping[str, NDArray[np.generic]]:
-        """What `translated` makes of a ranking's memory, and nothing else of it."""
-        return self._translated_memory(ranking.memory, matching)
 
     @abstractmethod
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
@@ -185,7 +181,7 @@ class Ranker(ABC):
     def _take_over_account(self, before: Ranker, matching: Matching) -> None:
         """Take over the account of exposure by group, where both keep one."""
 
-    def _translated_memory(
+    def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
         """A ranking's memory, where it speaks of features."""

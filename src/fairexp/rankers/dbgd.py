@@ -75,7 +75,7 @@ class DBGD(Climber):
         if prefer(credit, clicks) > 0.0:
             self._move(np.asarray(ranking.memory["direction"], dtype=np.float64))
 
-    def _translated_memory(
+    def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
         return {**memory, "direction": matching.weights(np.asarray(memory["direction"], dtype=np.float64))}

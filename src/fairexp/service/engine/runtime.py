@@ -126,7 +126,7 @@ class Runtime:
             spent=spent,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
-            memory=dict(self.ranker.remembered(ranking, self._units(self.scale.scale))),
+            memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
             believed=ranking.belief is not None,
             rescaled=rescaled,
             asked=candidates.asked,
