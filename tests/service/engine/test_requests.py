@@ -22,6 +22,7 @@ from fairexp.service.store import Append
 from tests.service.http.test_metarank import ranking
 from tests.service.live import Live
 from tests.service.worlds import SPEC, base64_body, candidates, rank, rank_body
+from tests.waiting import until
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -173,6 +174,9 @@ def test_an_answer_waits_for_the_first_to_be_on_disk(started: Start, address: st
     assert entered.wait(30) and not first.kept.done()
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(engine.rank, "shop", lambda runtime: asked, request_id="r")
+        until(lambda: len(engine.writer._waiting) == 1)
+        assert engine.policy("shop").lock.acquire(blocking=False), "others wait for its wait"
+        engine.policy("shop").lock.release()
         going.set()
         assert second.result(30).id == first.id
     assert first.kept.done() and engine.policy("shop").runtime.totals.rounds == 1

@@ -16,7 +16,7 @@ from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.engine.runtime import Candidates
-from fairexp.service.policies.scaling import DRIFT, ENOUGH, RANGE, RunningScale
+from fairexp.service.policies.scaling import DRIFT, ENOUGH, MOST_SEEN, MOST_SHOWN, RANGE, RunningScale
 from fairexp.service.policies.spec import Feature, PolicySpec
 from fairexp.service.views.reports import policy_report
 
@@ -43,6 +43,30 @@ def test_what_is_seen_is_the_mean_and_the_spread_inside_rankings(seed: int, n_ra
     assert scale.mean == pytest.approx(values.mean(axis=0))
     assert scale.spread == pytest.approx(np.sqrt((inside**2).sum(axis=0) / free), abs=1e-9)
     assert scale.n_seen.tolist() == [len(values)] * 3
+
+
+@given(seed=st.integers(0, 2**32 - 1), centred=st.booleans())
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_the_scale_in_force_limits_what_is_seen_and_shown_as_a_plain_twin_does(seed: int, centred: bool) -> None:
+    rng = np.random.default_rng(seed)
+    scale = scale_of(4, centred=centred)
+    unit = 10.0 ** rng.normal(size=4)
+    for _ in range(30):
+        candidates = (rng.standard_t(1.5, size=(int(rng.integers(1, 12)), 4)) * unit).astype(np.float32)
+        proposal = scale.proposal(candidates)
+        if proposal is not None:
+            scale.use(*proposal)
+        reach = np.where(scale.known, MOST_SHOWN * scale.scale, np.inf)
+        within = np.clip(candidates.astype(np.float64), scale.centre - reach, scale.centre + reach)
+        assert np.array_equal(scale(candidates), (within - (scale.centre if centred else 0.0)) / scale.scale)
+        most, middle = np.where(scale.known, MOST_SEEN * scale.scale, np.inf), np.median(candidates, axis=0)
+        values = middle + np.clip(candidates - middle.astype(np.float64), -most, most)
+        mean, n_seen, squares = scale.mean, scale.n_seen, np.square(scale.spread) * np.maximum(scale._n_free, 1.0)
+        scale.observe(candidates)
+        moved = np.clip(values.mean(axis=0) - mean, -most, most)
+        assert scale.mean == pytest.approx(mean + moved * len(values) / (n_seen + len(values)), rel=1e-6)
+        added = np.square(values - values.mean(axis=0)).sum(axis=0)
+        assert scale.spread == pytest.approx(np.sqrt((squares + added) / np.maximum(scale._n_free, 1.0)), rel=1e-4)
 
 
 def test_uniform_features_come_to_a_range_of_one_whatever_their_unit() -> None:

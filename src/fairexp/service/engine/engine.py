@@ -151,10 +151,14 @@ class Engine:
         `asked` says in short what is asked for: the same id with something else is a 409.
         """
         live = self.policy(name)
-        with live.lock:
-            self.check_store()
-            before = None if request_id is None else self._ranked_before(live, request_id)
-            return self._rank(live, ask) if before is None else self._ranked_again(live, before, asked)
+        while True:
+            with live.lock:
+                self.check_store()
+                recent = None if request_id is None else live.requests.find(request_id)
+                if recent is None or recent <= live.committed:
+                    before = None if request_id is None else self._ranked_before(live, request_id)
+                    return self._rank(live, ask) if before is None else self._ranked_again(live, before, asked)
+            self.writer.submit([]).result()  # what was ranked for this id is still on its way to disk
 
     def _rank(self, live: LivePolicy, ask: Callable[[Runtime], Candidates]) -> Ranked:
         started, runtime, policy = time.perf_counter(), live.runtime, live.row.policy
@@ -176,9 +180,6 @@ class Engine:
 
     def _ranked_before(self, live: LivePolicy, request_id: str) -> Shown | None:
         """The ranking that was made for a request id, if there is one and its record has not expired."""
-        recent = live.requests.find(request_id)
-        if recent is not None and recent > live.committed:
-            self.writer.submit([]).result()  # it is still on its way to disk
         place = self.archive.named(request_id).get(live.row.policy)
         found = None if place is None else self.archive.find(live, place[0])
         return None if found is None else found[0]

@@ -138,7 +138,7 @@ class Service:
         return live.runtime.spec
 
     def in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
-        """Begin `function` in a thread that waits for nothing but work: those that wait for the store are elsewhere."""
+        """Begin `function` in one of the threads in which policies work."""
         call = partial(contextvars.copy_context().run, function, *arguments)
         return asyncio.get_running_loop().run_in_executor(self._threads, call)
 
