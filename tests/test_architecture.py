@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import PICTURES, ROOT, SOURCES, Footsteps, picture
+from tests.architecture import PICTURES, ROOT, SOURCES, Footsteps, modules, picture
 from tests.walks import over_http, through_simulate, through_the_library
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -24,9 +24,10 @@ def footsteps() -> Iterator[Footsteps]:
 
 
 def documented_walk(title: str) -> list[str]:
-    """The modules that the page lists under a title."""
+    """The modules that the page names under a title, in the order of the alphabet."""
     section = PAGE.read_text(encoding="utf-8").split(f"### {title}\n")[1].split("\n#")[0]
-    return re.findall(r"^\d+\. `([\w.]+)`", section, flags=re.MULTILINE)
+    named = re.findall(r"`([a-z_.]+)`", section)
+    return sorted(name for name in named if name in modules())
 
 
 @pytest.mark.parametrize("folder", PICTURES)
@@ -43,12 +44,12 @@ def test_no_folder_holds_too_many_modules() -> None:
 
 
 def test_a_query_through_the_library(footsteps: Footsteps) -> None:
-    assert through_the_library(footsteps) == documented_walk("Through the library")
+    assert sorted(through_the_library(footsteps)) == documented_walk("Through the library")
 
 
 def test_a_query_through_simulate(footsteps: Footsteps, tmp_path: Path) -> None:
-    assert through_simulate(footsteps, tmp_path) == documented_walk("Through `fairexp simulate`")
+    assert sorted(through_simulate(footsteps, tmp_path)) == documented_walk("Through `fairexp simulate`")
 
 
 def test_a_query_over_http(footsteps: Footsteps, tmp_path: Path) -> None:
-    assert sorted(over_http(footsteps, tmp_path)) == sorted(documented_walk("Over HTTP"))
+    assert sorted(over_http(footsteps, tmp_path)) == documented_walk("Over HTTP")
