@@ -47,6 +47,7 @@ class FairCo(Ranker):
 
     keeps_account = True
     rescaling = "factor"
+    relative_cost = 5.0
 
     def __init__(
         self,
@@ -77,6 +78,12 @@ class FairCo(Ranker):
     def weights(self) -> Floats:
         """The relevance model (d,)."""
         return self._relevance.weights
+
+    def linear_model(self) -> Floats:
+        return self.weights
+
+    def forget_account(self) -> None:
+        self.spent = np.zeros(self.n_groups)
 
     def merits(self) -> Floats:
         """The merit (G,) that each group is held to at present: as given, or as estimated so far."""

@@ -42,6 +42,9 @@ class FairExp(Ranker):
 
     host: Explorer
     keeps_account = True
+    keeps_tolerance = True
+    relative_cost = 1.0
+    """What it adds to its host's; a ranker's own is the sum."""
 
     def __init__(
         self,
@@ -69,6 +72,9 @@ class FairExp(Ranker):
         self.keeps_history = host.keeps_history
         self.scores_unseen = host.scores_unseen
         self.rescaling = host.rescaling
+        self.learns_by_increments = host.learns_by_increments
+        self.needs_query_id = host.needs_query_id
+        self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
         self.ties = check_choice("ties", ties, TIES)
         self.scope = check_choice("scope", scope, SCOPES)
@@ -137,6 +143,12 @@ class FairExp(Ranker):
     @property
     def learner(self) -> Ranker:
         return self.host
+
+    def linear_model(self) -> Floats | None:
+        return self.host.linear_model()
+
+    def forget_account(self) -> None:
+        self.ledger.exposure = np.zeros(self.ledger.n_groups)
 
     def _take_over_account(self, before: Ranker, matching: Matching) -> None:
         if isinstance(before, FairExp):

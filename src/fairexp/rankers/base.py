@@ -33,7 +33,19 @@ class Ranker(ABC):
     """Whether memory grows with the number of rounds."""
 
     keeps_account: bool = False
-    """Whether it keeps an account of the exposure that each group has had, and goes by it."""
+    """Whether it keeps an account of the exposure that each group has had, and goes by it: whether it is fair."""
+
+    keeps_tolerance: bool = False
+    """Whether it has a tolerance for unfairness, and says of each ranking whether that was met (`qualified`)."""
+
+    learns_by_increments: bool = False
+    """Whether clicks on one ranking may be learned in parts, each part without the positions learned before."""
+
+    needs_query_id: bool = False
+    """Whether a query must have an id, because something is known or learned of each query by itself."""
+
+    relative_cost: float = 1.0
+    """About how much processor time a round takes with 136 features, where a linear ranker's takes 1."""
 
     rescaling: Literal["affine", "factor", "none"] = "affine"
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
@@ -128,6 +140,8 @@ class Ranker(ABC):
             own.count_on(other)
         if account:
             self._take_over_account(before, matching)
+        else:
+            self.forget_account()
         self.count_on(before)
         return self
 
@@ -135,6 +149,13 @@ class Ranker(ABC):
         """Be the one that has shown what `before` has shown, and go on with its random numbers."""
         self._identity, self.n_ranked = before._identity, before.n_ranked
         self._stream.key = before._stream.key
+
+    def forget_account(self) -> None:
+        """Start the account of exposure by group anew, with what goes by it; what was learned stays."""
+
+    def linear_model(self) -> Floats | None:
+        """The weights (d,) by which it scores, where scores are linear in the features."""
+        return None
 
     def translated(self, ranking: Ranking, matching: Matching) -> Ranking:
         """A ranking from before `take_over`, as if it had been shown with the present features and groups."""

@@ -27,6 +27,9 @@ class Climber(Ranker):
         self.weights = self.weights + self._rate * direction
         self._rate *= self.decay
 
+    def linear_model(self) -> Floats:
+        return self.weights
+
     def _take_over(self, before: Climber, matching: Matching) -> None:
         self.weights = matching.weights(before.weights)
         self._rate = self.learning_rate * (before._rate / before.learning_rate)

@@ -21,6 +21,7 @@ class KnownScores(Explorer):
     """An explorer that is certain of its scores: what scores higher belongs above, and equals are drawn at random."""
 
     rescaling = "none"
+    learns_by_increments = True
 
     @abstractmethod
     def _scores_of(self, query: Query) -> Floats:
@@ -82,6 +83,9 @@ class FixedScores(KnownScores):
         scores: Floats = linear_scores(features, self.weights)
         return scores
 
+    def linear_model(self) -> Floats:
+        return self.weights
+
     def _state(self) -> State:
         return {"weights": self.weights.copy()}
 
@@ -101,6 +105,7 @@ class Oracle(KnownScores):
     """
 
     scores_unseen = False
+    needs_query_id = True
 
     def __init__(
         self, grades: Mapping[str | int, ArrayLike], n_features: int, *, length: int = 10, seed: Seed = None

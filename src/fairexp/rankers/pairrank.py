@@ -46,6 +46,9 @@ class PairRank(Explorer):
     Y. Jia, H. Wang, S. Guo and H. Wang, PairRank: Online Pairwise Learning to Rank by Divide-and-Conquer, WWW 2021.
     """
 
+    learns_by_increments = True
+    relative_cost = 10.0
+
     def __init__(
         self,
         n_features: int,
@@ -144,6 +147,9 @@ class PairRank(Explorer):
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(features @ self.model.theta)
+
+    def linear_model(self) -> Floats:
+        return self.model.theta
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
         self.model.take_over(before.model, matching)

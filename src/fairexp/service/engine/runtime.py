@@ -15,8 +15,7 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.fairness.fairexp import FairExp
-from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.totals import Totals
 from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
@@ -113,8 +112,8 @@ class Runtime:
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.length)
         self.shares: Floats | None = np.array(list(spec.groups.values())) if spec.groups else None
-        self.is_fair = isinstance(ranker, FairExp)
-        self._by_increments = isinstance(ranker, FairExp | Explorer)
+        self.is_fair = ranker.keeps_tolerance
+        self._by_increments = ranker.learns_by_increments
 
     @staticmethod
     def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.rankers.base import Ranker
-from fairexp.rankers.pairrank import PairRank
 from fairexp.registry import construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.types import Floats, Query
@@ -98,11 +97,7 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
 
 def weights_of(ranker: Ranker) -> Floats | None:
     """The linear model (d,) of a ranker, where it has one."""
-    learner = ranker.learner
-    if isinstance(learner, PairRank):
-        return learner.model.theta
-    weights = getattr(learner, "weights", None)
-    return weights if isinstance(weights, np.ndarray) else None
+    return ranker.linear_model()
 
 
 def try_out(spec: PolicySpec) -> None:
