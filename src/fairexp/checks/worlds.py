@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.checks.failure import demand
 from fairexp.rankers.base import Ranker
-from fairexp.types import Bools, Query, Ranking
+from fairexp.types import Bools, Floats, Ints, Query, Ranking
 from fairexp.validation import check_count
 
 Factory = Callable[[int], Ranker]
@@ -100,5 +100,6 @@ class World:
         return rankings
 
 
-def _query(features: object, groups: object, query_id: str) -> Query:
-    return Query(features=features, groups=groups, query_id=query_id)  # type: ignore[arg-type]
+def _query(features: Floats, groups: Ints, query_id: str) -> Query:
+    ids = np.array([f"{query_id}-{number}" for number in range(len(features))])
+    return Query(features=features, groups=groups, query_id=query_id, document_ids=ids)

@@ -216,6 +216,7 @@ class Ranker(ABC):
             scores=scores[shown],
             groups=None if query.groups is None else query.groups[shown],
             query_id=query.query_id,
+            document_ids=None if query.document_ids is None else query.document_ids[shown],
             ranker=self._identity,
             number=self.n_ranked,
             **extra,
