@@ -107,8 +107,8 @@ class Ranking:
     """What was shown, and what must be remembered to learn from its clicks.
 
     `shown` (m,) are indices into the query's candidates from the top position down; `features` (m, d), `groups`
-    (m,), `scores` (m,) and `document_ids` (m,) are theirs. `memory` is the ranker's own. `ranker` and `number` say who showed it and as
-    which of its rankings.
+    (m,), `scores` (m,) and `document_ids` (m,) are theirs. `memory` is the ranker's own. `ranker` and `number` say who
+    showed it and as which of its rankings.
 
     A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
     `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`).
