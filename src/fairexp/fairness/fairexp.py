@@ -67,6 +67,7 @@ class FairExp(Ranker):
         if seed is None:
             self._stream = host._stream
         self.host = host
+        host.templated = True
         self.tolerance = check_tolerance(tolerance)
         self.ledger = Ledger(shares_from(beta, shares))
         self.keeps_history = host.keeps_history
@@ -91,7 +92,7 @@ class FairExp(Ranker):
             self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=amounts)
 
     def _check_query(self, query: Query) -> None:
-        super()._check_query(query)
+        self.host._check_query(query)
         if query.groups is None:
             raise ArgumentError("query.groups", "None", "a group for each candidate", "Fairness is between groups.")
         if query.groups.max() >= self.ledger.n_groups:
@@ -123,7 +124,7 @@ class FairExp(Ranker):
             best.shown,
             belief.scores,
             belief=belief,
-            memory=self.host._memory(best.shown, rng),
+            memory=self.host._memory(query, belief, best.shown, rng),
             exposure=exposure,
             unfairness=best.unfairness,
             added_regret=best.added_regret,
@@ -133,6 +134,7 @@ class FairExp(Ranker):
     def _shown(self, ranking: Ranking) -> None:
         assert ranking.groups is not None and ranking.exposure is not None
         self.ledger.charge(ranking.groups, ranking.exposure)
+        self.host._shown(ranking)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         self.host._update(ranking, clicks)

@@ -277,15 +277,21 @@ class Ranker(ABC):
 class Explorer(Ranker):
     """A ranker whose exploration is explicit: it offers `believe`, so `FairExp` can be put around it."""
 
+    templated: bool = False
+    """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
+    groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
+
     @abstractmethod
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         """Scores, certain orders, blocks, and one exploration draw (from `rng`, or from the ranker's own)."""
 
-    def _memory(self, shown: Ints, rng: np.random.Generator) -> dict[str, NDArray[np.generic]]:
+    def _memory(
+        self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
+    ) -> dict[str, NDArray[np.generic]]:
         """What learning must remember of a ranking beyond the shown features."""
         return {}
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         belief = self.believe(query, rng)
         shown = belief.draw[: self.length]
-        return self._show(query, shown, belief.scores, belief=belief, memory=self._memory(shown, rng))
+        return self._show(query, shown, belief.scores, belief=belief, memory=self._memory(query, belief, shown, rng))

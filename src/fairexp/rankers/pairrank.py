@@ -16,7 +16,7 @@ from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, preference_rows
-from fairexp.types import Query, Ranking, SortedBelief
+from fairexp.types import Belief, Query, Ranking, SortedBelief
 from fairexp.validation import check_choice, check_count, check_number
 
 WIDTHS: dict[str, type[Confidence] | type[DiagonalConfidence]] = {"full": Confidence, "diagonal": DiagonalConfidence}
@@ -136,7 +136,9 @@ class PairRank(Explorer):
             mark_certain(scores, squares, products, factor, first, certain, above, below, last)
         return certain, last, above, below
 
-    def _memory(self, shown: Ints, rng: np.random.Generator) -> dict[str, NDArray[np.generic]]:
+    def _memory(
+        self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
+    ) -> dict[str, NDArray[np.generic]]:
         return {"keys": rng.random(len(shown))} if self.pairs == "independent" else {}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:

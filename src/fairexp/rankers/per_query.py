@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Ranker
+from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.query_memory import Field, QueryMemory, QueryRecord, Table, fits
-from fairexp.types import Query, Ranking
+from fairexp.types import Belief, Query, Ranking
 
 MAX_QUERIES, MAX_DOCUMENTS = 1000, 200
 
@@ -55,7 +55,7 @@ class PerQuery(Ranker):
         return self.queries.look(query.query_id, query.document_ids.tolist())
 
     def _noted(self, query: Query) -> dict[str, NDArray[np.generic]]:
-        """What every ranking must carry: the ids of all candidates (n,), and the rows of those shown follow from it."""
+        """What every ranking must carry: the ids of all candidates (n,), in their order."""
         assert query.document_ids is not None
         return {"documents": query.document_ids}
 
@@ -111,6 +111,22 @@ class PerQuery(Ranker):
 
     def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         return fits(value, expected) if key.startswith("queries.") else super()._fits(key, value, expected)
+
+
+class PerQueryExplorer(PerQuery, Explorer):
+    """One with an explicit belief; `_notes` is what its rankings must carry beyond the candidates' ids."""
+
+    def _memory(
+        self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
+    ) -> dict[str, NDArray[np.generic]]:
+        return {**self._noted(query), **self._notes(query, belief)}
+
+    def _notes(self, query: Query, belief: Belief) -> dict[str, NDArray[np.generic]]:
+        return {}
+
+    def _groups(self, query: Query) -> Ints | None:
+        """The candidates' groups (n,) where templates go by them, else None: what makes documents differ."""
+        return query.groups if self.templated else None
 
 
 def _of_queries(arrays: State) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,7 +14,7 @@ from fairexp.errors import StateError
 from fairexp.validation import check_count
 
 Id = str | int
-Table = NDArray[np.generic]
+Table = NDArray[Any]
 UNKNOWN = -1
 """The row of a document that the memory does not hold."""
 
@@ -134,7 +135,7 @@ class QueryMemory:
         """Give the record these documents; those that it knows keep what is known of them."""
         rows = record.find(documents)
         record.tables = {name: field.taken(record.tables[name], rows) for name, field in self.fields.items()}
-        record.seen = Field(np.int64).taken(record.seen, rows)  # type: ignore[assignment]
+        record.seen = Field(np.int64).taken(record.seen, rows)
         record.documents = documents
         record.rows = {each: row for row, each in enumerate(documents)}
 
