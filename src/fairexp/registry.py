@@ -7,20 +7,23 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-import fairexp
 from fairexp.errors import ArgumentError
+from fairexp.fairness.fairexp import FairExp
 from fairexp.rankers.base import Explorer, Ranker
 
 NAMES = {
-    "dbgd": "DBGD",
-    "fairco": "FairCo",
-    "fixed": "FixedScores",
-    "oracle": "Oracle",
-    "pairrank": "PairRank",
-    "pdgd": "PDGD",
-    "random": "RandomRanker",
+    "dbgd": "fairexp.rankers.dbgd:DBGD",
+    "fairco": "fairexp.fairness.fairco:FairCo",
+    "fixed": "fairexp.rankers.controls:FixedScores",
+    "oracle": "fairexp.rankers.controls:Oracle",
+    "pairrank": "fairexp.rankers.pairrank:PairRank",
+    "pdgd": "fairexp.rankers.pdgd:PDGD",
+    "random": "fairexp.rankers.controls:RandomRanker",
 }
+"""The table of rankers: adding one is its file and its line here."""
+
 FAIR = "fairexp-"
+"""How a name begins that means FairExp around the ranker that the rest of it names."""
 
 
 def ranker_names() -> list[str]:
@@ -35,13 +38,34 @@ def ranker_names() -> list[str]:
 
 def ranker_class(name: str) -> type[Ranker]:
     """The class that a name or an import path `package.module:Class` stands for (without FairExp around it)."""
-    if ":" in name:
-        return _imported(name)
-    if name not in NAMES:
+    if name not in NAMES and ":" not in name:
         known = ", ".join([*sorted(NAMES), f"{FAIR}HOST"])
         raise ArgumentError("ranker", repr(name), f"one of {known}, or an import path `package.module:Class`")
-    found: type[Ranker] = getattr(fairexp, NAMES[name])
-    return found
+    return _imported(NAMES.get(name, name))
+
+
+def classes_of(name: str) -> tuple[type[Ranker], ...]:
+    """The classes behind a name, the outermost first: FairExp and its host, or the ranker alone.
+
+    >>> [cls.__name__ for cls in classes_of("fairexp-pairrank")]
+    ['FairExp', 'PairRank']
+    """
+    return (FairExp, _host(name)) if name.startswith(FAIR) else (ranker_class(name),)
+
+
+def keeps_account(name: str) -> bool:
+    """Whether the ranker called `name` is fair, and so needs groups (`Ranker.keeps_account`)."""
+    return _outermost(name).keeps_account
+
+
+def keeps_tolerance(name: str) -> bool:
+    """Whether the ranker called `name` is held to a tolerance (`Ranker.keeps_tolerance`)."""
+    return _outermost(name).keeps_tolerance
+
+
+def relative_cost(name: str) -> float:
+    """What a round of the ranker called `name` costs (`Ranker.relative_cost`), FairExp and its host together."""
+    return sum(cls.relative_cost for cls in classes_of(name))
 
 
 def parameters_of(name: str) -> dict[str, inspect.Parameter]:
@@ -73,7 +97,7 @@ def construct(name: str, parameters: Mapping[str, Any], *, known: Mapping[str, A
     inner = {key: value for key, value in parameters.items() if key not in own}
     outer = {key: value for key, value in parameters.items() if key in own}
     explorer: Any = host(**_arguments(_signature(host), inner, known))
-    return fairexp.FairExp(explorer, **_arguments(own, outer, known))
+    return FairExp(explorer, **_arguments(own, outer, known))
 
 
 def _arguments(
@@ -87,14 +111,18 @@ def _arguments(
     return arguments
 
 
+def _outermost(name: str) -> type[Ranker]:
+    return FairExp if name.startswith(FAIR) else ranker_class(name)
+
+
 def _around() -> dict[str, inspect.Parameter]:
     """FairExp's own parameters."""
-    own = _signature(fairexp.FairExp)
+    own = _signature(FairExp)
     own.pop("host")
     return own
 
 
-def _host(name: str) -> type[Ranker]:
+def _host(name: str) -> type[Explorer]:
     host = ranker_class(name.removeprefix(FAIR))
     if not issubclass(host, Explorer):
         raise ArgumentError("ranker", repr(name), "a host with an explicit belief (an Explorer) inside FairExp")

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fairexp.errors import DataError
+from fairexp.metrics import total_discount
 from fairexp.simulation.run import SETTINGS, TRACE
-from fairexp.simulation.trace import GAMMA, checkpoints
+from fairexp.simulation.trace import checkpoints
 
 Row = dict[str, Any]
 FINE = 150
@@ -42,12 +43,11 @@ def read_run(folder: Path) -> list[Row]:
     rows = []
     start = 0
     for mark in marks:
-        weights = (1 - GAMMA**mark) / (1 - GAMMA)
         rows.append(
             {
                 **{key: settings[key] for key in ("ranker", "user", "seed")},
                 "round": mark,
-                "online": trace["online_ndcg"][mark - 1] / weights,
+                "online": trace["online_ndcg"][mark - 1] / total_discount(mark),
                 "heldout": trace["heldout_ndcg"][mark - 1],
                 "unfairness": None if unfairness is None else max(unfairness[start:mark]),
             }

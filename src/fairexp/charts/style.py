@@ -62,4 +62,4 @@ def display_name(ranker: str) -> str:
     """
     if ranker.startswith(FAIR):
         return f"FairExp-{display_name(ranker.removeprefix(FAIR))}"
-    return NAMES.get(ranker, ranker.rpartition(":")[2])
+    return NAMES.get(ranker, ranker).rpartition(":")[2]

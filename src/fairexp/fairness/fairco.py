@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.ledger import amounts_by_group
 from fairexp.fairness.ridge import OnlineRidge
 from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
 from fairexp.randomness import Seed
@@ -111,7 +112,7 @@ class FairCo(Ranker):
 
     def _shown(self, ranking: Ranking) -> None:
         assert ranking.groups is not None and ranking.exposure is not None
-        self.spent = self.spent + np.bincount(ranking.groups, weights=ranking.exposure, minlength=self.n_groups)
+        self.spent = self.spent + amounts_by_group(ranking.groups, ranking.exposure, self.n_groups)
         if self.merit is None:
             self._seen = self._seen + np.asarray(ranking.memory["seen"], dtype=np.int64)
             self._seen_features = self._seen_features + np.asarray(ranking.memory["seen_features"], dtype=np.float64)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import exposure_curve, reachable_gap
-from fairexp.fairness.ledger import Ledger, shares_from, taken_over
+from fairexp.fairness.ledger import Ledger, shares_from
 from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
@@ -150,11 +150,11 @@ class FairExp(Ranker):
         return self.host.linear_model()
 
     def forget_account(self) -> None:
-        self.ledger.exposure = np.zeros(self.ledger.n_groups)
+        self.ledger.forget()
 
     def _take_over_account(self, before: Ranker, matching: Matching) -> None:
         if isinstance(before, FairExp):
-            self.ledger.exposure = taken_over(before.ledger.exposure, matching.groups, self.ledger.shares)
+            self.ledger.take_over(before.ledger, matching.groups)
 
     def _translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching

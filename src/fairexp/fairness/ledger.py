@@ -1,4 +1,4 @@
-"""The account of exposure that each group has received."""
+"""The account of exposure that each group has received, and all arithmetic of fairness."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.kernels.search.gaps import SLACK, largest_gap
 from fairexp.rankers.matching import NEW
 from fairexp.validation import as_shares, check_number
 
@@ -26,9 +26,9 @@ class Ledger:
     (array([1.25, 0.5 ]), 0.75)
     """
 
-    def __init__(self, shares: Sequence[float] | Floats) -> None:
+    def __init__(self, shares: Sequence[float] | Floats, exposure: Floats | None = None) -> None:
         self.shares = as_shares(shares)
-        self.exposure: Floats = np.zeros(len(self.shares))
+        self.exposure: Floats = np.zeros(len(self.shares)) if exposure is None else _as_account(exposure, self.shares)
 
     @property
     def n_groups(self) -> int:
@@ -39,6 +39,10 @@ class Ledger:
         """The signed gap of groups 0 and 1; with more groups the matrix (G, G) of every pair's."""
         return signed_gaps(self.exposure, self.shares)
 
+    def gaps(self) -> Floats:
+        """The signed gap of every pair (G, G), however many groups there are."""
+        return pair_gaps(self.exposure, self.shares)
+
     @property
     def largest_gap(self) -> float:
         """The largest magnitude of unfairness over pairs g < h: what the tolerance limits."""
@@ -46,7 +50,11 @@ class Ledger:
 
     def amounts(self, groups: Ints, exposure: Floats) -> Floats:
         """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
-        return np.bincount(groups, weights=exposure, minlength=self.n_groups).astype(np.float64)
+        return amounts_by_group(groups, exposure, self.n_groups)
+
+    def keeps(self, tolerance: float) -> bool:
+        """Whether every pair is within `tolerance`."""
+        return within(self.largest_gap, tolerance)
 
     def charge(self, groups: Ints, exposure: Floats) -> None:
         """Book the exposure (m,) of shown positions to the groups (m,) that hold them."""
@@ -55,6 +63,28 @@ class Ledger:
     def replace(self, groups: Ints, *, projected: Floats, measured: Floats) -> None:
         """Put what was measured in the place of what was projected when the ranking was shown."""
         self.exposure = self.exposure + (self.amounts(groups, measured) - self.amounts(groups, projected))
+
+    def take_over(self, before: Ledger, groups: Ints) -> None:
+        """Go on from the account of groups that were number `groups` (G,) in `before`; see `taken_over`."""
+        self.exposure = taken_over(before.exposure, groups, self.shares)
+
+    def forget(self) -> None:
+        """Start anew: nobody has received anything."""
+        self.exposure = np.zeros(self.n_groups)
+
+
+def within(gap: float, tolerance: float) -> bool:
+    """Whether a gap counts as within `tolerance`: what rounding adds must not decide.
+
+    >>> within(0.1 + 1e-12, 0.1), within(0.101, 0.1)
+    (True, False)
+    """
+    return gap <= tolerance + SLACK
+
+
+def amounts_by_group(groups: Ints, exposure: Floats, n_groups: int) -> Floats:
+    """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
+    return np.bincount(groups, weights=exposure, minlength=n_groups).astype(np.float64)
 
 
 def taken_over(before: Floats, groups: Ints, shares: Floats) -> Floats:
@@ -78,7 +108,12 @@ def signed_gaps(exposure: Floats, shares: Floats) -> float | Floats:
     """E_0 - (w_0 / w_1) E_1 for two groups; the matrix (G, G) of E_g - (w_g / w_h) E_h for more."""
     if len(shares) == 2:
         return float(exposure[0] - shares[0] / shares[1] * exposure[1])
-    return np.asarray(exposure[:, None] - shares[:, None] / shares[None, :] * exposure[None, :])
+    return pair_gaps(exposure, shares)
+
+
+def pair_gaps(exposure: Floats, shares: Floats) -> Floats:
+    """E_g - (w_g / w_h) E_h at [..., g, h], for exposure (..., G) by group."""
+    return np.asarray(exposure[..., :, None] - shares[:, None] / shares * exposure[..., None, :])
 
 
 def shares_from(beta: float | None, shares: ArrayLike | None) -> Floats:
@@ -88,3 +123,10 @@ def shares_from(beta: float | None, shares: ArrayLike | None) -> Floats:
     if shares is not None:
         return as_shares(shares)
     return np.array([1.0 if beta is None else check_number("beta", beta, above=0.0), 1.0])
+
+
+def _as_account(exposure: Floats, shares: Floats) -> Floats:
+    given = np.array(exposure, dtype=np.float64)
+    if given.shape != shares.shape or not np.isfinite(given).all():
+        raise ArgumentError("exposure", repr(exposure), f"{len(shares)} finite numbers, one per share")
+    return given

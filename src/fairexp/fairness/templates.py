@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.fairness.ledger import signed_gaps
+from fairexp.fairness.ledger import signed_gaps, within
 from fairexp.kernels.search.gaps import SLACK
 from fairexp.kernels.search.lattice import Lattice, n_states
 from fairexp.kernels.search.reach import Reach
@@ -163,7 +163,7 @@ def find_template(
         Effort(PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
     )
     idle.append(search)
-    qualified = gap <= tolerance + SLACK
+    qualified = within(gap, tolerance)
     sought = fairest or not qualified
     return BestTemplate(
         shown=shown,

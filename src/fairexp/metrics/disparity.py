@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
+from fairexp.fairness.ledger import amounts_by_group
 from fairexp.validation import as_groups, check_count
 
 
@@ -54,8 +55,8 @@ def top_k_shares(template: ArrayLike, n_groups: int, *, k: int | None = None) ->
 
 
 def _ratios(amount: Floats, merit: Floats, groups: Ints, n_groups: int) -> Floats:
-    received = np.bincount(groups, weights=amount, minlength=n_groups)
-    deserved = np.bincount(groups, weights=merit, minlength=n_groups)
+    received = amounts_by_group(groups, amount, n_groups)
+    deserved = amounts_by_group(groups, merit, n_groups)
     per_merit = np.full(n_groups, np.nan)
     np.divide(received, deserved, out=per_merit, where=deserved > 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # infinite and undefined ratios are part of the answer

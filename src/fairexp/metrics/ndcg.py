@@ -11,6 +11,9 @@ from fairexp.kernels.measures.ndcg import ndcg_by_query
 from fairexp.metrics.grades import as_grades
 from fairexp.validation import check_count, check_number
 
+GAMMA = 0.9995
+"""What each round of an online run counts for, relative to the one before; as in Oosterhuis and de Rijke, CIKM 2018."""
+
 
 def ndcg(shown_relevance: ArrayLike, all_relevance: ArrayLike, *, k: int = 10) -> float:
     """NDCG@k of one ranking: sum over its first k positions p of (2^rel - 1) / log2(p + 1), over the best such sum.
@@ -56,10 +59,10 @@ def dataset_ndcg(scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, *, k:
     return np.asarray(ndcg_by_query(values, checked, _as_offsets(offsets, len(checked)), gain, discounts(k)))
 
 
-def discounted(values: ArrayLike, *, gamma: float = 0.9995) -> Floats:
+def discounted(values: ArrayLike, *, gamma: float = GAMMA) -> Floats:
     """Discounted cumulative performance (T,) of an online run: after round t, sum over s <= t of gamma^(s-1) values[s].
 
-    Hofmann et al., Information Retrieval 16, 2013; gamma .9995 as in Oosterhuis and de Rijke, CIKM 2018.
+    Hofmann et al., Information Retrieval 16, 2013.
 
     >>> discounted([1.0, 0.5, 1.0], gamma=0.5).tolist()
     [1.0, 1.25, 1.5]
@@ -70,6 +73,15 @@ def discounted(values: ArrayLike, *, gamma: float = 0.9995) -> Floats:
     if given.ndim != 1:
         raise ArgumentError("values", f"shape {given.shape}", "one value per round (T,)")
     return np.cumsum(given * gamma ** np.arange(len(given)))
+
+
+def total_discount(last: int, *, first: int = 0, gamma: float = GAMMA) -> float:
+    """What rounds `first` + 1 to `last` count for together: `discounted` performance over this is their mean.
+
+    >>> total_discount(3, gamma=0.5), total_discount(3, first=1, gamma=0.5)
+    (1.75, 0.75)
+    """
+    return float((gamma**first - gamma**last) / (1 - gamma))
 
 
 def discounts(k: int) -> Floats:

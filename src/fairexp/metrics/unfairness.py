@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
+from fairexp.fairness.ledger import amounts_by_group, pair_gaps
 from fairexp.validation import as_groups, as_shares, check_count
 
 
@@ -25,7 +26,7 @@ def exposure_by_group(template: ArrayLike, exposure: ArrayLike, *, n_groups: int
         raise ArgumentError("exposure", f"{len(curve)} positions", f"at least {len(groups)}, one per shown document")
     if groups.max(initial=0) >= check_count("n_groups", n_groups):
         raise ArgumentError("template", f"group {groups.max()}", f"groups 0 to {n_groups - 1}")
-    return np.bincount(groups, weights=curve[: len(groups)], minlength=n_groups).astype(np.float64)
+    return amounts_by_group(groups, curve[: len(groups)], n_groups)
 
 
 def pair_unfairness(exposure: ArrayLike, shares: ArrayLike) -> Floats:
@@ -41,8 +42,7 @@ def pair_unfairness(exposure: ArrayLike, shares: ArrayLike) -> Floats:
     weights = as_shares(shares)
     if spent.shape[-1] != len(weights):
         raise ArgumentError("exposure", f"{spent.shape[-1]} groups", f"{len(weights)} groups, as many as shares")
-    beta = weights[:, np.newaxis] / weights
-    return spent[..., :, np.newaxis] - beta * spent[..., np.newaxis, :]
+    return pair_gaps(spent, weights)
 
 
 def unfairness_trace(exposure: ArrayLike, shares: ArrayLike) -> Floats:

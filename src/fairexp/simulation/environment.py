@@ -10,7 +10,7 @@ from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
-from fairexp.registry import FAIR, NAMES, construct, parameters_of, ranker_class, ranker_names
+from fairexp.registry import FAIR, NAMES, construct, keeps_account, parameters_of, ranker_class, ranker_names
 
 __all__ = [
     "DEFAULTS",
@@ -60,7 +60,7 @@ def build_ranker(name: str, environment: Environment, parameters: Mapping[str, A
     """The ranker called `name`, e.g. "pairrank", "fairexp-pairrank" or "my.module:MyRanker"."""
     given, known = dict(parameters or {}), environment.known()
     accepted = parameters_of(name)
-    if name.startswith(FAIR) and environment.shares is None:
+    if keeps_account(name) and environment.shares is None:
         raise ArgumentError("group", "none", f"groups, which {name} keeps fair", "Say how documents are grouped.")
     if "beta" in given or "shares" in given:
         known.pop("shares", None)

@@ -12,14 +12,11 @@ from fairexp.arrays import Floats
 from fairexp.data import Dataset
 from fairexp.fairness.ledger import Ledger
 from fairexp.kernels.measures.quality import shown_quality
-from fairexp.metrics import dataset_ndcg, misordered_pairs
+from fairexp.metrics import GAMMA, dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.loop import Round
-
-GAMMA = 0.9995
-"""The chance that the session goes on after a round: the paper's discount for online NDCG."""
 
 _GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
 

@@ -56,12 +56,13 @@ def demo(
 
 def demo_runs(rounds: int, n_seeds: int) -> list[Settings]:
     """The runs of the demo: groups are owed exposure by their average utility, as in the paper."""
+    from fairexp.registry import keeps_tolerance
     from fairexp.simulation.settings import DataSettings, Settings
 
     return [
         Settings(
             ranker=name,
-            parameters={"tolerance": TOLERANCE} if name.startswith("fairexp-") else {},
+            parameters={"tolerance": TOLERANCE} if keeps_tolerance(name) else {},
             data=DataSettings(WORLD),
             user=USER,
             rounds=rounds,

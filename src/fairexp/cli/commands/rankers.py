@@ -49,12 +49,9 @@ def _details(name: str) -> Any:
 
 def _classes(name: str) -> list[type]:
     """The classes behind a name: FairExp and its host, or the ranker alone."""
-    import fairexp
-    from fairexp.simulation.environment import FAIR, parameters_of, ranker_class
+    from fairexp.registry import classes_of
 
-    parameters_of(name)  # refuses a host that FairExp cannot go around
-    host = ranker_class(name.removeprefix(FAIR))
-    return [fairexp.FairExp, host] if name.startswith(FAIR) else [host]
+    return list(classes_of(name))
 
 
 def _prose(cls: type) -> str:

@@ -59,14 +59,14 @@ def share_within(folders: Sequence[Path], tolerance: float) -> Within:
     """Judge all rounds of these runs by their traces."""
     from pyarrow import parquet
 
+    from fairexp.fairness.ledger import within
     from fairexp.simulation.run import TRACE
 
-    rounding = 1e-9  # the ledger adds up floats
     n_rounds = n_within = n_excused = 0
     for folder in folders:
         trace = parquet.read_table(folder / TRACE, columns=["unfairness", "qualified"])
         gaps, qualified = (trace[name].to_pylist() for name in ("unfairness", "qualified"))
-        beyond = [gap > tolerance + rounding for gap in gaps]
+        beyond = [not within(gap, tolerance) for gap in gaps]
         n_rounds += len(gaps)
         n_within += len(gaps) - sum(beyond)
         n_excused += sum(out and not could for out, could in zip(beyond, qualified, strict=True))

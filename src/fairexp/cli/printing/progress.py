@@ -42,12 +42,12 @@ class Pace:
 
     def note(self, number: int, row: dict[str, Any]) -> str:
         """Take in a row; how its run has fared since the row before."""
-        from fairexp.simulation.trace import GAMMA
+        from fairexp.metrics import total_discount
 
         before, sum_before = self._last[number]
         self._last[number] = (row["round"], row["online_ndcg"])
         # online_ndcg adds up gamma^(t-1) ndcg_t: the difference over the weights' is the mean of the rounds between.
-        weight = (GAMMA**before - GAMMA ** row["round"]) / (1 - GAMMA)
+        weight = total_discount(row["round"], first=before)
         recent = (row["online_ndcg"] - sum_before) / weight if weight > 0 else row["ndcg"]
         unfairness = f", unfairness {row['unfairness']:,.2f}" if "unfairness" in row else ""
         return f"NDCG {recent:.3f}{unfairness}"

@@ -95,7 +95,7 @@ def _table(summaries: Sequence[Summary], columns: Sequence[Column]) -> Table:
     for number, column in enumerate(columns):
         table.add_column(column.heading, justify="right" if number else "left", no_wrap=True, overflow="ellipsis")
     for line in summaries:
-        style = "bold" if line.ranker.startswith("fairexp-") else None
+        style = None if _value(line, "qualified_share") is None else "bold"
         table.add_row(*(column.cell(line) for column in columns), style=style)
     return table
 

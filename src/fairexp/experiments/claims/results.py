@@ -14,7 +14,8 @@ from fairexp.experiments.plan.run_list import FINAL
 from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import Json
-from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.registry import keeps_tolerance
+from fairexp.simulation.environment import DEFAULTS
 
 MEASURES = (
     "online_ndcg",
@@ -82,8 +83,8 @@ class Results:
 
     @property
     def fair(self) -> str | None:
-        """The label of the first FairExp ranker."""
-        return next((label for label, spec in self.experiment.rankers.items() if spec.ranker.startswith(FAIR)), None)
+        """The label of the first ranker that is held to a tolerance."""
+        return next((label for label, spec in self.experiment.rankers.items() if keeps_tolerance(spec.ranker)), None)
 
     @property
     def tolerance(self) -> float:

@@ -32,6 +32,7 @@ from fairexp.experiments.run.probes import try_out
 from fairexp.experiments.run.records import Records, run_rows
 from fairexp.experiments.run.task import Outcome, Task
 from fairexp.experiments.store import Json
+from fairexp.registry import relative_cost
 
 
 @dataclass
@@ -137,11 +138,11 @@ class _Stage:
             progress.best = f"{run.setting}: {ranker}, NDCG {value:.3f}"
 
     def _expected(self, run: Run) -> float:
-        """Seconds, as far as known; PairRank's cost grows with the square of the features, so wide data goes first."""
+        """Seconds, as far as known, above all guesses; before that a guess, so that long runs begin first."""
         times = self.taken.get(kind_of(run))
         if times:
             return 1e6 + sum(times) / len(times)
-        return float(run.settings.rounds * ("pairrank" in run.settings.ranker) + run.settings.rounds / 100)
+        return run.settings.rounds * relative_cost(run.settings.ranker) / 10
 
     def _seconds_left(self, left: Sequence[Run]) -> float:
         means = {kind: sum(times) / len(times) for kind, times in self.taken.items()}

@@ -15,14 +15,15 @@ import fairexp
 from fairexp.errors import ToleranceWarning
 from fairexp.experiments.plan.paths import GROUP_FILE
 from fairexp.experiments.plan.run import user_name
-from fairexp.simulation.environment import DEFAULTS, FAIR
+from fairexp.fairness.ledger import within
+from fairexp.metrics import total_discount
+from fairexp.registry import keeps_tolerance
+from fairexp.simulation.environment import DEFAULTS
 from fairexp.simulation.settings import Parts, Settings, run
-from fairexp.simulation.trace import GAMMA, checkpoints
+from fairexp.simulation.trace import checkpoints
 
 FINE = 80
 """About how many points a run gives besides those at which held-out quality is measured."""
-ROUNDING = 1e-9
-"""Unfairness is a sum of floats: that much beyond the tolerance is not beyond it."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,11 @@ class Collector:
         if gap is not None:
             self._peak = max(self._peak, gap)
             if row["qualified"] is not None and self._tolerance is not None:
-                where = "beyond" if gap > self._tolerance + ROUNDING else "within"
+                where = "within" if within(gap, self._tolerance) else "beyond"
                 self._n[f"{where}_{'qualified' if row['qualified'] else 'unqualified'}"] += 1
         if row["round"] in self._marks:
-            weights = (1 - GAMMA ** row["round"]) / (1 - GAMMA)
-            values = (row["round"], row["online_ndcg"] / weights, row["heldout_ndcg"], gap, self._peak)
+            online = row["online_ndcg"] / total_discount(row["round"])
+            values = (row["round"], online, row["heldout_ndcg"], gap, self._peak)
             for name, value in zip(self.points, (*values, self._added_regret), strict=True):
                 self.points[name].append(value)
             self._peak = 0.0
@@ -129,5 +130,5 @@ class Collector:
 
 
 def _tolerance(settings: Settings) -> float | None:
-    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if settings.ranker.startswith(FAIR) else None)
+    value = settings.parameters.get("tolerance", DEFAULTS["tolerance"] if keeps_tolerance(settings.ranker) else None)
     return float(value) if isinstance(value, int | float) else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairexp.errors import StateError
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.ledger import Ledger, within
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.runtime import Runtime, matched
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
@@ -134,9 +134,9 @@ def _wider_gap(before: Runtime, after: Runtime) -> list[str]:
     def excess(runtime: Runtime) -> float:
         if not runtime.is_fair or runtime.shares is None:
             return 0.0
-        return float(largest_gap(runtime.totals.exposure, runtime.shares)) - runtime.spec.tolerance
+        return Ledger(runtime.shares, runtime.totals.exposure).largest_gap - runtime.spec.tolerance
 
-    if excess(after) <= max(excess(before), 0.0) + 1e-9:
+    if within(excess(after), max(excess(before), 0.0)):
         return []
     return [
         f"groups: the account begins {excess(after):.4g} beyond the tolerance of {after.spec.tolerance:g}, and "

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 
 from fairexp.errors import DataError
 from fairexp.fairness.exposure import CURVES
+from fairexp.registry import keeps_account
 from fairexp.service.policies.rankers import RANKERS
 from fairexp.service.problems import ServiceError
 
@@ -99,7 +100,7 @@ class PolicySpec(Strict):
     def _consistent(self) -> PolicySpec:
         if len(self.groups) == 1:
             raise ValueError("groups: expected at least two, or none for a ranker without fairness, got 1")
-        if self.ranker.startswith(("fairexp-", "fairco")) and not self.groups:
+        if keeps_account(self.ranker) and not self.groups:
             raise ValueError(f"groups: expected at least two groups with their shares, which {self.ranker} keeps fair")
         if isinstance(self.features, list) and len(set(self.feature_names)) < len(self.features):
             raise ValueError("features: expected names that differ")

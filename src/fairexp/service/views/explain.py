@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.ledger import Ledger, amounts_by_group
+from fairexp.registry import keeps_tolerance
 from fairexp.service.log.records import Shown
 from fairexp.service.policies.spec import PolicySpec
 
@@ -31,7 +31,7 @@ def explain(shown: Shown, spec: PolicySpec) -> dict[str, Any]:
 
 
 def _is_fair(spec: PolicySpec) -> bool:
-    return str(spec.ranker).startswith("fairexp-")
+    return keeps_tolerance(spec.ranker)
 
 
 def _blocks(shown: Shown) -> list[list[str]]:
@@ -86,7 +86,7 @@ def _ledger(shown: Shown, spec: PolicySpec) -> dict[str, Any] | None:
     shares = np.array(list(spec.groups.values()))
     charged: Floats = np.zeros(len(shares))
     if shown.exposure is not None:
-        charged = np.bincount(shown.groups, weights=shown.exposure, minlength=len(shares)).astype(np.float64)
+        charged = amounts_by_group(shown.groups, shown.exposure, len(shares))
     after = shown.spent + charged
     return {
         "before": _account(shown.spent, shares, spec),
@@ -99,14 +99,13 @@ def _account(exposure: Floats, shares: Floats, spec: PolicySpec) -> dict[str, An
     return {
         "exposure": dict(zip(spec.group_names, exposure.tolist(), strict=True)),
         "unfairness": pair_gaps(exposure, shares, spec.group_names),
-        "largest_gap": float(largest_gap(exposure, shares)),
+        "largest_gap": Ledger(shares, exposure).largest_gap,
     }
 
 
 def pair_gaps(exposure: Floats, shares: Floats, names: list[str]) -> list[dict[str, Any]]:
     """The signed gap of every pair of groups: positive where the first has had more than its due."""
-    gaps = signed_gaps(exposure, shares)
-    table = np.array([[0.0, gaps], [0.0, 0.0]]) if np.ndim(gaps) == 0 else np.asarray(gaps)
+    table = Ledger(shares, exposure).gaps()
     return [
         {"groups": [names[one], names[two]], "unfairness": float(table[one, two])}
         for one in range(len(names))

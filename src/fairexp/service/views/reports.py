@@ -8,7 +8,8 @@ import numpy as np
 import orjson
 
 from fairexp.arrays import Floats
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.ledger import Ledger
+from fairexp.fairness.ledger import pair_gaps as gaps_of_pairs
 from fairexp.service.engine.live_policy import Desk
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.records import Feedback, Shown
@@ -100,7 +101,7 @@ def fairness_report(desk: Desk, *, points: int, recent: bool) -> dict[str, Any]:
         for (name, share), amount in zip(spec.groups.items(), exposure, strict=True)
     ]
     told["pairs"] = [] if shares is None else pair_gaps(exposure, shares, names)
-    told["largest_gap"] = None if shares is None else float(largest_gap(exposure, shares))
+    told["largest_gap"] = None if shares is None else Ledger(shares, exposure).largest_gap
     told["history"] = _history(history, shares, names)
     return told
 
@@ -118,11 +119,10 @@ def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -
     }
     if shares is None:
         return told
-    exposure = columns["exposure"]
+    gaps = gaps_of_pairs(columns["exposure"], shares)
     for one in range(len(names)):
         for two in range(one + 1, len(names)):
-            gaps = exposure[:, one] - shares[one] / shares[two] * exposure[:, two]
-            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps.tolist()})
+            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps[:, one, two].tolist()})
     return told
 
 

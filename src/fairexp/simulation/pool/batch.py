@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fairexp.registry import relative_cost
 from fairexp.simulation.pool.shared_data import SharedData
 from fairexp.simulation.pool.worker import is_stopping, keep_freed_memory, report
 from fairexp.simulation.pool.workers import Workers
@@ -42,11 +43,8 @@ def run_many(
 
 
 def expected_cost(settings: Settings) -> float:
-    """How long a run takes, in no unit: enough to begin with the longest, so that no process is left alone at the end.
-
-    PairRank computes with matrices of all features, which other rankers do not.
-    """
-    return settings.rounds * (1.0 if "pairrank" in settings.ranker else 0.01)
+    """How long a run takes, in no unit: enough to begin with the longest, so that no process is alone at the end."""
+    return settings.rounds * relative_cost(settings.ranker)
 
 
 @dataclass(frozen=True)
