@@ -9,6 +9,7 @@ import numpy as np
 from fairexp.arrays import Floats
 
 TINY = 1e-300
+SMALL = 1e-9
 STEPS = 12
 """Newton steps of the Kullback-Leibler bound: from where it starts, they come down on the bound and never pass it."""
 
@@ -42,15 +43,15 @@ def kl_upper(rates: Floats, counts: Floats, budget: float) -> Floats:
     >>> [float(np.round(kl_upper(np.array([0.5]), np.array([10.0]), b)[0], 4)) for b in (kl_budget(100), np.log(100))]
     [0.9585, 0.8879]
     """
-    level = budget / np.maximum(counts, TINY)
+    level = budget / np.maximum(counts, SMALL)
     rest = 1.0 - rates
     entropy = -(rates * np.log(np.maximum(rates, TINY)) + rest * np.log(np.maximum(rest, TINY)))
     # Two points that no q within the budget lies above: by Pinsker, and by the term that grows at 1. x is 1 - q.
-    x = np.exp(-np.minimum((level + entropy) / np.maximum(rest, TINY), 690.0))
+    x = np.exp(-np.minimum((level + entropy) / np.maximum(rest, SMALL), 690.0))
     x = np.maximum(x, rest - np.sqrt(0.5 * level))
     for _ in range(STEPS):
         q = 1.0 - x
-        slope = np.maximum((rest - x) / np.maximum(x * q, TINY), TINY)
+        slope = np.maximum((rest - x) / np.maximum(x * q, TINY), SMALL)
         x = np.minimum(np.maximum(x + (bernoulli_kl(rates, q) - level) / slope, x), rest)
     return np.where((counts > 0) & (rates < 1.0), 1.0 - x, 1.0)
 

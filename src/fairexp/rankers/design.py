@@ -7,7 +7,7 @@ import numpy as np
 from fairexp.arrays import Floats, Ints
 from fairexp.rankers.scaling import shortened
 
-STEPS = 60
+STEPS = 30
 NEGLIGIBLE = 0.02
 """Documents whose share of trials is below this part of an even one among as many as there are dimensions get none."""
 
@@ -52,5 +52,5 @@ def fitted(features: Floats, counts: Floats, sums: Floats) -> Floats:
 
 
 def _variances(points: Floats, shares: Floats) -> Floats:
-    inverse = np.linalg.pinv((points * shares[:, None]).T @ points, hermitian=True)
-    return np.asarray(np.einsum("ij,jk,ik->i", points, inverse, points))
+    moments = (points * shares[:, None]).T @ points
+    return np.asarray(((points @ np.linalg.inv(moments)) * points).sum(axis=1))

@@ -85,6 +85,7 @@ class RecurRank(PerQueryExplorer):
     ) -> None:
         super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
         self.horizon = check_count("horizon", horizon)
+        self._n_positions = self.length  # a shorter list on request leaves the parts as they are
 
     def budget(self, phase: int, n_documents: int) -> float:
         """Trials of a phase for each dimension: 4^l ln(2 n K l (l + 1) sqrt(T)).
@@ -92,7 +93,7 @@ class RecurRank(PerQueryExplorer):
         >>> round(RecurRank(1, length=5).budget(1, 10), 2)
         39.61
         """
-        return float(4.0**phase * log(2 * n_documents * self.length * phase * (phase + 1) * sqrt(self.horizon)))
+        return float(4.0**phase * log(2 * n_documents * self._n_positions * phase * (phase + 1) * sqrt(self.horizon)))
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> PlannedBelief:
         tables, _ = self._look(query)
@@ -113,7 +114,7 @@ class RecurRank(PerQueryExplorer):
         return PlannedBelief(
             scores=np.asarray(-np.argsort(order), dtype=np.float64),
             draw=draw,
-            block=np.unique(dropped * (n + self.length) + plan.first, return_inverse=True)[1].reshape(-1),
+            block=np.unique(dropped * (n + self._n_positions) + plan.first, return_inverse=True)[1].reshape(-1),
             certain_order=(plan.first[:, None] < plan.first[None, :])
             & (lists[:, None] == lists[None, :])
             & ~dropped[:, None],
@@ -149,7 +150,7 @@ class RecurRank(PerQueryExplorer):
         """End a part's phase: sort it, drop what trails, split it, and begin the next phase of each piece."""
         first, places = int(plan.first[part[0]]), np.sort(plan.place[part])
         by_score = np.argsort(-scores, kind="stable")
-        cuts, n_kept = pieces(scores[by_score], min(self.length - first + 1, len(part)), 2.0 * 0.5**phase)
+        cuts, n_kept = pieces(scores[by_score], min(self._n_positions - first + 1, len(part)), 2.0 * 0.5**phase)
         ordered = part[by_score]
         plan.place[ordered] = places
         plan.phase[ordered[n_kept:]] = DROPPED
@@ -174,7 +175,7 @@ class RecurRank(PerQueryExplorer):
 
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
         noted = {name: np.asarray(ranking.memory[name])[ranking.shown] for name in ("first", "phase", "lists")}
-        part = noted["lists"] * (self.length + 1) + noted["first"]
+        part = noted["lists"] * (self._n_positions + 1) + noted["first"]
         part[noted["phase"] == DROPPED] = -1
         values, tried = np.unique(part, return_index=True)
         tried = tried[values >= 0]
