@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.bounds import kl_budget, kl_lower, kl_upper
+from fairexp.rankers.bounds import kl_bounds, kl_budget
 from fairexp.rankers.duels import HORIZON
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.orders import add_orders, exchangeable, layers
@@ -145,10 +145,10 @@ class BatchRank(PerQueryExplorer):
 
     def _divide(self, record: QueryRecord, members: Ints, n_positions: int) -> None:
         """Split the batch of these rows, which has so many positions, or take it to its next stage."""
-        tables, budget = record.tables, kl_budget(self.horizon)
+        tables = record.tables
         counts = tables["counts"][members]
         rates = tables["clicks"][members] / counts
-        lower, upper = kl_lower(rates, counts, budget), kl_upper(rates, counts, budget)
+        lower, upper = kl_bounds(rates, counts, kl_budget(self.horizon))
         found, n_above = splits(lower, upper, n_positions)
         orders = np.zeros_like(tables["better"])
         orders[np.ix_(members, members)] = found

@@ -8,10 +8,10 @@ import numpy as np
 
 from fairexp.arrays import Floats
 
-TINY = 1e-300
-SMALL = 1e-9
-STEPS = 12
-"""Newton steps of the Kullback-Leibler bound: from where it starts, they come down on the bound and never pass it."""
+TINY, SMALL = 1e-300, 1e-9
+STEPS, PRECISE = 20, 1e-12
+"""At most so many Newton steps for a Kullback-Leibler bound, until they are this small. They start beyond the bound
+and, kl being convex, come down on it without passing it."""
 
 
 def hoeffding_width(counts: Floats, rounds: float) -> Floats:
@@ -37,25 +37,32 @@ def bernoulli_kl(p: Floats, q: Floats) -> Floats:
     )
 
 
-def kl_upper(rates: Floats, counts: Floats, budget: float) -> Floats:
-    """The largest q (n,) with counts * kl(rates, q) <= budget; 1 where nothing was counted.
+def kl_bounds(rates: Floats, counts: Floats, budget: float) -> tuple[Floats, Floats]:
+    """The smallest and the largest q (n,) with counts * kl(rates, q) <= budget; 0 and 1 where nothing was counted.
 
-    >>> [float(np.round(kl_upper(np.array([0.5]), np.array([10.0]), b)[0], 4)) for b in (kl_budget(100), np.log(100))]
-    [0.9585, 0.8879]
+    >>> lower, upper = kl_bounds(np.array([0.5]), np.array([10.0]), kl_budget(100))
+    >>> float(np.round(lower[0], 4)), float(np.round(upper[0], 4))
+    (0.0415, 0.9585)
     """
+    n, known = len(rates), counts > 0
+    # kl(p, q) = kl(1 - p, 1 - q): what is left to 1 above the rate of no click is the lower bound of the rate.
     level = budget / np.maximum(counts, SMALL)
-    rest = 1.0 - rates
-    entropy = -(rates * np.log(np.maximum(rates, TINY)) + rest * np.log(np.maximum(rest, TINY)))
-    # Two points that no q within the budget lies above: by Pinsker, and by the term that grows at 1. x is 1 - q.
-    x = np.exp(-np.minimum((level + entropy) / np.maximum(rest, SMALL), 690.0))
+    left = _left_above(np.concatenate([rates, 1.0 - rates]), np.concatenate([level, level]))
+    return np.where(known, left[n:], 0.0), np.where(known, 1.0 - left[:n], 1.0)
+
+
+def _left_above(p: Floats, level: Floats) -> Floats:
+    """1 - q (n,) for the largest q with kl(p, q) <= level."""
+    rest = 1.0 - p
+    constant = p * np.log(np.maximum(p, TINY)) + rest * np.log(np.maximum(rest, TINY)) - level
+    # Two points that no such q lies above: by the term that grows at 1, and by Pinsker. x is 1 - q.
+    x = np.exp(-np.minimum(-constant / np.maximum(rest, SMALL), 690.0))
     x = np.maximum(x, rest - np.sqrt(0.5 * level))
     for _ in range(STEPS):
-        q = 1.0 - x
-        slope = np.maximum((rest - x) / np.maximum(x * q, TINY), SMALL)
-        x = np.minimum(np.maximum(x + (bernoulli_kl(rates, q) - level) / slope, x), rest)
-    return np.where((counts > 0) & (rates < 1.0), 1.0 - x, 1.0)
-
-
-def kl_lower(rates: Floats, counts: Floats, budget: float) -> Floats:
-    """The smallest q (n,) with counts * kl(rates, q) <= budget; 0 where nothing was counted."""
-    return np.asarray(1.0 - kl_upper(1.0 - rates, counts, budget))
+        q = np.maximum(1.0 - x, TINY)
+        excess = constant - p * np.log(q) - rest * np.log(x)
+        step = np.maximum(excess, 0.0) / np.maximum((rest - x) / (x * q), SMALL)
+        x = np.maximum(np.minimum(x + step, rest), TINY)
+        if step.max(initial=0.0) < PRECISE:
+            break
+    return np.where(rest > 0.0, x, 0.0)

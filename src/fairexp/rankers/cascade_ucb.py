@@ -9,7 +9,7 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.bounds import hoeffding_width, kl_budget, kl_lower, kl_upper
+from fairexp.rankers.bounds import hoeffding_width, kl_bounds, kl_budget
 from fairexp.rankers.orders import interval_belief
 from fairexp.rankers.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
 from fairexp.rankers.query_memory import Field, QueryRecord
@@ -91,8 +91,7 @@ class CascadeKLUCB(ClickRates):
     """
 
     def _bounds(self, rates: Floats, views: Floats, rounds: int) -> tuple[Floats, Floats]:
-        budget = kl_budget(rounds + 1)
-        return kl_lower(rates, views, budget), kl_upper(rates, views, budget)
+        return kl_bounds(rates, views, kl_budget(rounds + 1))
 
 
 class DcmKLUCB(CascadeKLUCB):
