@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, Ints
-from fairexp.rankers.scaling import shortened
 
 STEPS = 30
 NEGLIGIBLE = 0.02
@@ -14,9 +13,12 @@ NEGLIGIBLE = 0.02
 
 def coordinates(features: Floats) -> Floats:
     """`features` (n, d) in an orthonormal basis of what they span: (n, r), the same for any units of the features."""
-    vectors, sizes, _ = np.linalg.svd(shortened(features), full_matrices=False)
-    rank = int((sizes > max(features.shape) * np.finfo(np.float64).eps * sizes.max(initial=0.0)).sum())
-    return np.ascontiguousarray(vectors[:, :rank]) if sizes.max(initial=0.0) > 0.0 else np.zeros((len(features), 0))
+    largest = np.abs(features).max(initial=0.0)
+    if largest == 0.0:
+        return np.zeros((len(features), 0))
+    vectors, sizes, _ = np.linalg.svd(features / largest, full_matrices=False)
+    rank = int((sizes > max(features.shape) * np.finfo(np.float64).eps * sizes[0]).sum())
+    return np.ascontiguousarray(vectors[:, :rank])
 
 
 def optimal_design(points: Floats) -> Floats:

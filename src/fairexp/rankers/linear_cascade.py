@@ -77,7 +77,8 @@ class LinearCascade(Explorer):
 
     def _take_over(self, before: LinearCascade, matching: Matching) -> None:
         self.confidence.take_over(before.confidence, matching)
-        self._clicked = matching.moment(before._clicked)
+        # The sum that gives the same model: in other units the regularization weighs differently.
+        self._clicked = self.confidence.matrix @ matching.weights(before.weights)
 
     def _state(self) -> State:
         own: State = {f"confidence.{key}": value for key, value in self.confidence.state().items()}
