@@ -6,17 +6,18 @@ that learning from its clicks will need, so feedback can come hours later and in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.validation import as_document_ids, as_features, as_groups
 
-__all__ = ["Belief", "Bools", "Floats", "Ints", "Query", "Ranking", "State"]
+__all__ = ["Belief", "Query", "Ranking"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,49 +58,36 @@ class Belief:
     - `scores` (n,): estimated relevance, higher is better.
     - `draw` (n,): one exploration draw, document indices from the best down.
     - `block` (n,): the block of each document, 0 for the best; no certain order separates a block.
-    - `certain_order` (n, n): `[i, j]` says that i surely belongs above j.
+    - `above` (n, n): `[a, b]` says that the document of row a surely belongs above the document of row b.
+    - `by_row` (n,): the document of each row, where a ranker has them in another order; None where row i is document i.
+
+    >>> above = np.array([[False, True], [False, False]])
+    >>> belief = Belief(np.array([1.0, 2.0]), np.array([1, 0]), np.array([1, 0]), above, by_row=np.array([1, 0]))
+    >>> bool(belief.certain_order[1, 0])
+    True
     """
 
     scores: Floats
     draw: Ints
     block: Ints
-    certain_order: Bools
+    above: Bools
+    by_row: Ints | None = None
 
     @property
     def relation(self) -> tuple[Bools, Ints]:
         """The certain orders between rows (n, n), and the row (n,) of each document: for code that must be fast."""
-        return self.certain_order, np.arange(len(self.scores))
+        rows = np.arange(len(self.scores))
+        if self.by_row is None:
+            return self.above, rows
+        row = np.empty_like(self.by_row)
+        row[self.by_row] = rows
+        return self.above, row
 
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class SortedBelief(Belief):
-    """A belief whose relation is held in the order of scores; `certain_order` is put together when asked for.
-
-    `by_score` (n,) are the documents from the highest score down; `sorted_order` (n, n) is the relation between them.
-    """
-
-    by_score: Ints
-    sorted_order: Bools
-
-    def __init__(self, *, scores: Floats, draw: Ints, block: Ints, by_score: Ints, sorted_order: Bools) -> None:
-        for name, value in (("scores", scores), ("draw", draw), ("block", block)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "by_score", by_score)
-        object.__setattr__(self, "sorted_order", sorted_order)
-
-    @property
-    def relation(self) -> tuple[Bools, Ints]:
-        row = np.empty_like(self.by_score)
-        row[self.by_score] = np.arange(len(row))
-        return self.sorted_order, row
-
-    def __getattr__(self, name: str) -> Bools:
-        if name != "certain_order":
-            raise AttributeError(name)
+    @cached_property
+    def certain_order(self) -> Bools:
+        """(n, n): `[i, j]` says that document i surely belongs above document j."""
         relation, row = self.relation
-        by_document = relation[np.ix_(row, row)]
-        object.__setattr__(self, "certain_order", by_document)
-        return by_document
+        return relation if self.by_row is None else relation[np.ix_(row, row)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +121,26 @@ class Ranking:
     def template(self) -> Ints | None:
         """The group at each shown position (m,); None where the query had no groups."""
         return self.groups
+
+    def without(self, positions: Sequence[int]) -> Ranking:
+        """The ranking without some positions, as if they had not been shown: what they teach has been learned.
+
+        Of `memory`, arrays whose first axis is as long as the ranking are by position.
+        """
+        if not positions:
+            return self
+        n_shown = len(self)
+        kept = np.delete(np.arange(n_shown), positions)
+        memory = {key: value[kept] if value.shape[:1] == (n_shown,) else value for key, value in self.memory.items()}
+        return replace(
+            self,
+            shown=self.shown[kept],
+            features=self.features[kept],
+            scores=self.scores[kept],
+            groups=None if self.groups is None else self.groups[kept],
+            exposure=None if self.exposure is None else self.exposure[kept],
+            memory=memory,
+        )
 
     def __len__(self) -> int:
         return len(self.shown)

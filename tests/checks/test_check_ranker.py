@@ -22,6 +22,10 @@ REFUSALS = "bad input is refused"
 FOREIGN = "foreign rankings are refused"
 
 SHORTER = "a shorter list on request"
+ACCOUNT = "exposure is charged"
+QUALIFIED = "rankings are qualified or not"
+QUERY_ID = "a query id is needed only where"
+CLONE = "a clone has the same parameters"
 TAKE_OVER = "what was learned is taken over by feature"
 
 BROKEN = [
@@ -66,6 +70,15 @@ BROKEN = [
     (rankers.TakesForeign, FOREIGN, "another ranker's ranking was accepted"),
     (rankers.MixesUpFeatures, TAKE_OVER, "see _take_over()"),
     (rankers.StartsCountingAnew, TAKE_OVER, "it has shown 0 rankings"),
+    (rankers.LearnsPartsTwice, "clicks on one ranking may be learned in parts", "without clicks changed 'weights'"),
+    (rankers.KeepsNoAccount, ACCOUNT, "account() is None"),
+    (rankers.ForgetsToCharge, ACCOUNT, "account() went from"),
+    (rankers.NeverQualified, QUALIFIED, "keeps_tolerance is True"),
+    (rankers.QualifiedWithoutTolerance, QUALIFIED, "keeps_tolerance is False"),
+    (rankers.TakesNameless, QUERY_ID, "without an id was accepted"),
+    (rankers.WantsNames, QUERY_ID, "KeyError"),
+    (rankers.LosesAParameter, CLONE, "AttributeError"),
+    (rankers.ClonesWhatItLearned, CLONE, "of the clone's state is not a new ranker's"),
 ]
 
 

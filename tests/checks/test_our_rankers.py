@@ -1,4 +1,4 @@
-"""PairRank and FairExp keep the contract; the other rankers are checked beside their own tests."""
+"""PairRank and FairExp keep the contract with other parameters than the defaults, which `test_table` checks."""
 
 from __future__ import annotations
 

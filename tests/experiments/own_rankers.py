@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from fairexp.arrays import Floats
 from fairexp.rankers.controls import RandomRanker
-from fairexp.types import Floats, Query, Ranking
+from fairexp.types import Query, Ranking
 from tests.waiting import until
 
 

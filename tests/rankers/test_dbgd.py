@@ -75,7 +75,7 @@ def test_a_draft_is_that_of_the_two_score_lists():
     ranker = DBGD(4, length=6, seed=3)
     ranker.weights = np.array([1.0, -2.0, 0.5, 0.0])
     ranking = ranker.rank(query)
-    rng = DBGD(4, length=6, seed=3)._stream.at(0)
+    rng = DBGD(4, length=6, seed=3).stream.at(0)
     direction = unit_vector(4, rng)
     rival = query.features @ (ranker.weights + direction)
     shown, credit = team_draft(query.features @ ranker.weights, rival, length=6, rng=rng)

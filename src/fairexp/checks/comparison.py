@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from fairexp.types import State
+from fairexp.arrays import State
 
 
 def first_difference(state: State, other: State) -> str | None:

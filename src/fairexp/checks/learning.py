@@ -6,10 +6,10 @@ import io
 
 import numpy as np
 
+from fairexp.arrays import State
 from fairexp.checks.comparison import copy_of, first_difference, size_of
 from fairexp.checks.failure import demand, keeping
 from fairexp.checks.worlds import World
-from fairexp.types import State
 
 GROWTH = 1.1
 """A ranker may hold this much more in the last third of a long run than in the second."""

@@ -8,6 +8,13 @@ from fairexp.checks.changes import check_take_over
 from fairexp.checks.learning import check_awkward, check_feedback, check_memory, check_replay, check_restore
 from fairexp.checks.refusals import check_foreign, check_refusals
 from fairexp.checks.showing import check_inputs, check_lists, check_scores, check_seeds, check_shorter
+from fairexp.checks.traits import (
+    check_account,
+    check_clone,
+    check_increments,
+    check_query_ids,
+    check_tolerance_trait,
+)
 from fairexp.checks.worlds import Factory, World
 
 CHECKS: tuple[Callable[[World], None], ...] = (
@@ -24,6 +31,11 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     check_replay,
     check_shorter,
     check_take_over,
+    check_increments,
+    check_account,
+    check_tolerance_trait,
+    check_query_ids,
+    check_clone,
 )
 
 

@@ -40,8 +40,8 @@ def check_refusals(world: World) -> None:
         "score() of a feature too many": lambda: ranker.score(np.zeros((n, d + 1))),
     }
     for name, attempt in attempts.items():
-        _demand_refusal(ranker, name, attempt, FairexpError, promise)
-    _demand_refusal(ranker, "restore() of an empty state", lambda: ranker.restore({}), StateError, promise)
+        demand_refusal(ranker, name, attempt, FairexpError, promise)
+    demand_refusal(ranker, "restore() of an empty state", lambda: ranker.restore({}), StateError, promise)
 
 
 def check_foreign(world: World) -> None:
@@ -54,10 +54,11 @@ def check_foreign(world: World) -> None:
     clicks = world.click(own, 0)
     for name, ranking in (("another ranker's ranking", foreign), ("a ranking not shown yet", future)):
         attempt = partial(ranker.update, ranking, clicks)
-        _demand_refusal(ranker, f"update() with {name}", attempt, ForeignRankingError, promise)
+        demand_refusal(ranker, f"update() with {name}", attempt, ForeignRankingError, promise)
 
 
-def _demand_refusal(ranker: Ranker, name: str, attempt: Attempt, expected: type[FairexpError], promise: str) -> None:
+def demand_refusal(ranker: Ranker, name: str, attempt: Attempt, expected: type[FairexpError], promise: str) -> None:
+    """Raise a `CheckFailed` unless `attempt` is refused with the `expected` error and leaves the ranker as it was."""
     before = copy_of(ranker.state())
     try:
         attempt()

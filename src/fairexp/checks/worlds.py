@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.checks.failure import demand
 from fairexp.rankers.base import Ranker
-from fairexp.types import Bools, Floats, Ints, Query, Ranking
+from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
 
 Factory = Callable[[int], Ranker]

@@ -20,6 +20,7 @@ __all__ = [
     "CURVES",
     "ExposureEstimate",
     "ReachableGap",
+    "curve_name",
     "estimate_exposure",
     "exposure_curve",
     "randomised_clicks",
@@ -62,6 +63,16 @@ def exposure_curve(spec: str | Path | ArrayLike, length: int) -> Floats:
         bad = int(np.argmin(np.isfinite(curve) & (curve > 0)))
         raise ArgumentError("exposure", f"{curve[bad]} at position {bad + 1}", "positive finite numbers")
     return curve
+
+
+def curve_name(curve: Floats) -> str | Floats:
+    """What `exposure_curve` makes this `curve` (k,) from: the name of one of `CURVES`, or the numbers themselves.
+
+    >>> curve_name(np.array([1.0, 0.5]))
+    'reciprocal'
+    """
+    names = (name for name in CURVES if np.array_equal(exposure_curve(name, len(curve)), curve))
+    return next(names, curve)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
-from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.ledger import amounts_by_group
 from fairexp.fairness.ridge import OnlineRidge
 from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
@@ -17,11 +19,13 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.rankers.scaling import MAX_NORM, shortened
-from fairexp.types import Bools, Floats, Ints, Query, Ranking, State
+from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 
 MERIT_FLOOR = 1e-4
 """Estimated merits below this, negative ones included, count as this much."""
+
+DEFAULT_GROUPS = 2
 
 
 class FairCo(Ranker):
@@ -82,6 +86,18 @@ class FairCo(Ranker):
 
     def linear_model(self) -> Floats:
         return self.weights
+
+    def account(self) -> Floats:
+        return self.spent
+
+    def parameters(self) -> dict[str, Any]:
+        estimated = self.merit is None
+        return {
+            **super().parameters(),
+            "exposure": curve_name(self.exposure),
+            "merit": "estimated" if estimated else self.merit,
+            "n_groups": self.n_groups if estimated and self.n_groups != DEFAULT_GROUPS else None,
+        }
 
     def forget_account(self) -> None:
         self.spent = np.zeros(self.n_groups)
@@ -186,7 +202,7 @@ def _check_merit(merit: Sequence[float] | Floats | str) -> Floats | None:
 
 def _count_groups(merit: Floats | None, n_groups: int | None) -> int:
     if merit is None:
-        return 2 if n_groups is None else check_count("n_groups", n_groups)
+        return DEFAULT_GROUPS if n_groups is None else check_count("n_groups", n_groups)
     if n_groups is not None and n_groups != len(merit):
         raise ArgumentError("n_groups", n_groups, f"{len(merit)}, the number of merits", "Leave it out.")
     return len(merit)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
-from fairexp.fairness.exposure import exposure_curve, reachable_gap
+from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger, shares_from
 from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
 from fairexp.randomness import Seed
@@ -65,7 +66,7 @@ class FairExp(Ranker):
             )
         super().__init__(host.n_features, length=host.length, seed=seed)
         if seed is None:
-            self._stream = host._stream
+            self.stream = host.stream
         self.host = host
         host.templated = True
         self.tolerance = check_tolerance(tolerance)
@@ -115,8 +116,8 @@ class FairExp(Ranker):
             spent=self.ledger.exposure,
             shares=self.ledger.shares,
             tolerance=self.tolerance,
-            displayed_only=self.scope == "displayed",
-            fairest=self.ties == "fairest",
+            scope=self.scope,
+            ties=self.ties,
             effort=self.effort,
         )
         return self._show(
@@ -124,7 +125,7 @@ class FairExp(Ranker):
             best.shown,
             belief.scores,
             belief=belief,
-            memory=self.host._memory(query, belief, best.shown, rng),
+            memory=self.host.memory(query, belief, best.shown, rng),
             exposure=exposure,
             unfairness=best.unfairness,
             added_regret=best.added_regret,
@@ -134,13 +135,13 @@ class FairExp(Ranker):
     def _shown(self, ranking: Ranking) -> None:
         assert ranking.groups is not None and ranking.exposure is not None
         self.ledger.charge(ranking.groups, ranking.exposure)
-        self.host._shown(ranking)
+        self.host.note(ranking)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        self.host._update(ranking, clicks)
+        self.host.learn(ranking, clicks)
 
     def _score(self, features: Floats) -> Floats:
-        return self.host._score(features)
+        return self.host.estimate(features)
 
     @property
     def learner(self) -> Ranker:
@@ -149,6 +150,22 @@ class FairExp(Ranker):
     def linear_model(self) -> Floats | None:
         return self.host.linear_model()
 
+    def account(self) -> Floats:
+        return self.ledger.exposure
+
+    def parameters(self) -> dict[str, Any]:
+        shares = None if np.array_equal(self.ledger.shares, [1.0, 1.0]) else self.ledger.shares
+        return {
+            "host": self.host,
+            "tolerance": self.tolerance,
+            "beta": None,
+            "shares": shares,
+            "exposure": curve_name(self.exposure),
+            "ties": self.ties,
+            "scope": self.scope,
+            "effort": self.effort,
+        }
+
     def forget_account(self) -> None:
         self.ledger.forget()
 
@@ -156,10 +173,10 @@ class FairExp(Ranker):
         if isinstance(before, FairExp):
             self.ledger.take_over(before.ledger, matching.groups)
 
-    def _translated_memory(
+    def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
-        return self.host._translated_memory(memory, matching)
+        return self.host.translated_memory(memory, matching)
 
     def _state(self) -> State:
         own: State = {"exposure": self.ledger.exposure.copy()}
@@ -172,10 +189,10 @@ class FairExp(Ranker):
             raise StateError(f"state: exposure is {own['exposure']}, expected finite numbers")
         return own
 
-    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+    def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key.startswith("host."):
-            return self.host._fits(key[5:], value, expected)
-        return super()._fits(key, value, expected)
+            return self.host.fits(key[5:], value, expected)
+        return super().fits(key, value, expected)
 
     def _restore(self, arrays: State) -> None:
         self.host.restore({key[5:]: value for key, value in arrays.items() if key.startswith("host.")})

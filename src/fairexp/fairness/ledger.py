@@ -84,7 +84,7 @@ def within(gap: float, tolerance: float) -> bool:
 
 def amounts_by_group(groups: Ints, exposure: Floats, n_groups: int) -> Floats:
     """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
-    return np.bincount(groups, weights=exposure, minlength=n_groups).astype(np.float64)
+    return np.bincount(groups, weights=exposure, minlength=n_groups).astype(np.float64, copy=False)
 
 
 def taken_over(before: Floats, groups: Ints, shares: Floats) -> Floats:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairexp.arrays import Floats, State
 from fairexp.rankers.matching import Matching
-from fairexp.types import Floats, State
 
 REFRESH_EVERY = 500
 """Updates of the inverse between two inversions of the exact matrix: rounding errors cannot pile up for longer."""

@@ -125,8 +125,8 @@ def best_template(
         spent=account,
         shares=owed,
         tolerance=float(tolerance),
-        displayed_only=scope == "displayed",
-        fairest=ties == "fairest",
+        scope=scope,
+        ties=ties,
         effort=check_count("effort", effort),
         rng=rng,
     )
@@ -141,17 +141,14 @@ def find_template(
     spent: Floats,
     shares: Floats,
     tolerance: float,
-    displayed_only: bool,
-    fairest: bool,
+    scope: str,
+    ties: str,
     effort: int,
     rng: np.random.Generator | None = None,
 ) -> BestTemplate:
     """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
-    length, n_groups = len(exposure), len(shares)
-    keys = _NO_KEYS
-    if fairest and rng is not None:
-        keys = rng.permutation(n_groups * length).reshape(n_groups, length)
-    curve = exposure.tobytes()
+    curve, n_groups, fairest = exposure.tobytes(), len(shares), ties == "fairest"
+    keys = _keys(rng if fairest else None, n_groups, len(exposure))
     resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
     try:
         search = idle.pop()
@@ -159,7 +156,7 @@ def find_template(
         search = _new_search(curve, n_groups)
     shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(
         Draw(order, groups, *relation),
-        Aim(spent, shares, tolerance, displayed_only, fairest, keys),
+        Aim(spent, shares, tolerance, scope == "displayed", fairest, keys),
         Effort(PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
     )
     idle.append(search)
@@ -176,6 +173,11 @@ def find_template(
         regret_bound=min(regret_bound, regret),
         unfairness_bound=max(gap_bound, 0.0),
     )
+
+
+def _keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
+    """What settles equals by chance (G, m); none without `rng`."""
+    return _NO_KEYS if rng is None else rng.permutation(n_groups * length).reshape(n_groups, length)
 
 
 @lru_cache(maxsize=64)

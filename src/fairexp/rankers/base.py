@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from reprlib import repr as short_repr
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
-from fairexp.types import Belief, Bools, Floats, Ints, Query, Ranking, State
+from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_clicks, as_features, check_count
 
 
@@ -56,7 +59,7 @@ class Ranker(ABC):
         self.length = check_count("length", length)
         self.n_ranked = 0
         self._identity = secrets.randbits(63)
-        self._stream = Stream(seed)
+        self.stream = Stream(seed)
 
     def rank(self, query: Query, *, length: int | None = None) -> Ranking:
         """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure.
@@ -65,7 +68,7 @@ class Ranker(ABC):
         """
         self._check_query(query)
         chooser = self if length is None else self._shortened(length)
-        ranking = chooser._rank(query, self._stream.at(self.n_ranked))
+        ranking = chooser._rank(query, self.stream.at(self.n_ranked))
         self.replay(ranking)
         return ranking
 
@@ -92,6 +95,27 @@ class Ranker(ABC):
         """Estimated relevance (n,) of documents with these `features` (n, d): pure exploitation."""
         return self._score(as_features(features, n_features=self.n_features))
 
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments that are in force, but for the seed: each is kept under its own name."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def clone(self, seed: Seed = None) -> Self:
+        """A ranker with the same parameters that has shown and learned nothing; so is the host inside it."""
+        given = self.parameters().items()
+        arguments: dict[str, Any] = {
+            name: value.clone(seed) if isinstance(value, Ranker) else value for name, value in given
+        }
+        return type(self)(**arguments, seed=seed)
+
+    def __repr__(self) -> str:
+        defaults, told = self._defaults(), []
+        for name, value in self.parameters().items():
+            if isinstance(value, Ranker):
+                told.append(repr(value))
+            elif isinstance(value, np.ndarray) or value != defaults[name]:
+                told.append(f"{name}={short_repr(value.tolist() if isinstance(value, np.ndarray) else value)}")
+        return f"{type(self).__name__}({', '.join(told)})"
+
     def state(self) -> State:
         """Everything that `restore` needs to continue bit for bit: arrays only, safe to save without pickle."""
         own: State = {
@@ -99,7 +123,7 @@ class Ranker(ABC):
             "identity": np.array(self._identity, dtype=np.int64),
             "n_features": np.array(self.n_features, dtype=np.int64),
             "n_ranked": np.array(self.n_ranked, dtype=np.int64),
-            "stream": self._stream.key,
+            "stream": self.stream.key,
         }
         own.update(self._state())
         return own
@@ -110,7 +134,7 @@ class Ranker(ABC):
         self._restore(own)
         self._identity = int(own["identity"])
         self.n_ranked = int(own["n_ranked"])
-        self._stream.key = np.asarray(own["stream"], dtype=np.uint64)
+        self.stream.key = np.asarray(own["stream"], dtype=np.uint64)
         return self
 
     @property
@@ -148,7 +172,11 @@ class Ranker(ABC):
     def count_on(self, before: Ranker) -> None:
         """Be the one that has shown what `before` has shown, and go on with its random numbers."""
         self._identity, self.n_ranked = before._identity, before.n_ranked
-        self._stream.key = before._stream.key
+        self.stream.key = before.stream.key
+
+    def account(self) -> Floats | None:
+        """The exposure (G,) that each group has had by its account, where it keeps one; not to be written to."""
+        return None
 
     def forget_account(self) -> None:
         """Start the account of exposure by group anew, with what goes by it; what was learned stays."""
@@ -165,8 +193,14 @@ class Ranker(ABC):
             ranking,
             features=matching.rows(ranking.features),
             groups=None if ranking.groups is None else matching.group_numbers(ranking.groups),
-            memory=self._translated_memory(ranking.memory, matching),
+            memory=self.translated_memory(ranking.memory, matching),
         )
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """The constructor's arguments but for the seed, each with its default."""
+        arguments = inspect.signature(cls).parameters.items()
+        return {name: argument.default for name, argument in arguments if name != "seed"}
 
     @abstractmethod
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
@@ -202,7 +236,7 @@ class Ranker(ABC):
     def _take_over_account(self, before: Ranker, matching: Matching) -> None:
         """Take over the account of exposure by group, where both keep one."""
 
-    def _translated_memory(
+    def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
         """A ranking's memory, where it speaks of features."""
@@ -242,6 +276,10 @@ class Ranker(ABC):
                 f"{self.n_features} columns",
                 "The ranker was built with n_features.",
             )
+        if self.needs_query_id and query.query_id is None:
+            raise ArgumentError(
+                "query.query_id", "None", "an id", f"{type(self).__name__} knows queries apart by their ids."
+            )
 
     def _check_ours(self, ranking: Ranking) -> None:
         if not isinstance(ranking, Ranking):
@@ -262,20 +300,24 @@ class Ranker(ABC):
             if own[key] != expected[key]:
                 raise StateError(f"state: {key} is {own[key]}, expected {expected[key]}")
         for key, value in own.items():
-            if not self._fits(key, value, expected[key]):
+            if not self.fits(key, value, expected[key]):
                 raise StateError(
                     f"state: {key} has shape {value.shape} and dtype {value.dtype}, expected "
                     f"{expected[key].shape} and {expected[key].dtype}"
                 )
         return own
 
-    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+    def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         """Whether a saved array may take the place of `expected`; the first axis of a history may differ."""
         return value.shape == expected.shape and value.dtype.kind == expected.dtype.kind
 
 
 class Explorer(Ranker):
-    """A ranker whose exploration is explicit: it offers `believe`, so `FairExp` can be put around it."""
+    """A ranker whose exploration is explicit, so that another can be put around it, such as `FairExp`.
+
+    Whoever is around it asks it what to `believe` of a query, chooses what to show, has it say what to remember of that
+    (`memory`) and take note of it (`note`), and hands on clicks to `learn`. Input has been checked by then.
+    """
 
     templated: bool = False
     """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
@@ -285,13 +327,28 @@ class Explorer(Ranker):
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         """Scores, certain orders, blocks, and one exploration draw (from `rng`, or from the ranker's own)."""
 
-    def _memory(
+    def memory(
         self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
     ) -> dict[str, NDArray[np.generic]]:
-        """What learning must remember of a ranking beyond the shown features."""
+        """What learning must remember of a ranking that shows documents `shown` (m,), beyond their features.
+
+        Arrays whose first axis is as long as the ranking are by position, and are cut where positions are left out.
+        """
         return {}
+
+    def note(self, ranking: Ranking) -> None:
+        """Take note of what was shown, whoever chose it."""
+        self._shown(ranking)
+
+    def learn(self, ranking: Ranking, clicks: Bools) -> None:
+        """Learn from clicks (m,) on a ranking, whoever chose it."""
+        self._update(ranking, clicks)
+
+    def estimate(self, features: Floats) -> Floats:
+        """`score` of features that have been checked."""
+        return self._score(features)
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         belief = self.believe(query, rng)
         shown = belief.draw[: self.length]
-        return self._show(query, shown, belief.scores, belief=belief, memory=self._memory(query, belief, shown, rng))
+        return self._show(query, shown, belief.scores, belief=belief, memory=self.memory(query, belief, shown, rng))

@@ -21,7 +21,7 @@ from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BatchBelief(Belief):
     """A belief with the batches (n,) that it draws from, the number of each and its stage, and who is due (n,)."""
 
@@ -87,12 +87,12 @@ class BatchRank(PerQueryExplorer):
         classes = exchangeable(layer, better, groups)
         smallest = np.full(classes.max() + 1, np.inf)
         np.minimum.at(smallest, classes, counts)
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         return BatchBelief(
             scores=tables["clicks"] / np.maximum(counts, 1.0) - layer,
             draw=self._drawn(layer, counts, groups, rng),
             block=layer,
-            certain_order=better,
+            above=better,
             classes=classes,
             batch=tables["batch"].copy(),
             stage=tables["stage"].copy(),

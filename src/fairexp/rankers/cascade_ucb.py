@@ -46,7 +46,7 @@ class ClickRates(PerQueryExplorer):
         views = np.asarray(tables["views"], dtype=np.float64)
         rates = tables["clicks"] / np.maximum(views, 1.0)
         lower, upper = self._bounds(rates, views, rounds)
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         return interval_belief(rates, lower, np.where(views > 0, upper, np.inf), rng)
 
     @abstractmethod

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
-from fairexp.types import Floats, State
 from fairexp.validation import check_number
 
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.kernels.learning.linear import linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.matching import Matching
-from fairexp.types import Belief, Bools, Floats, Query, Ranking, State
+from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_features
 
 
@@ -30,13 +31,13 @@ class KnownScores(Explorer):
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         """Every difference in score is a certain order; documents of equal score form a block."""
         scores = self._scores_of(query)
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         shuffled = rng.permutation(query.n_candidates)
         return Belief(
             scores=scores,
             draw=shuffled[np.argsort(-scores[shuffled], kind="stable")],
             block=np.unique(-scores, return_inverse=True)[1].reshape(-1).astype(np.int64),
-            certain_order=scores[:, None] > scores[None, :],
+            above=scores[:, None] > scores[None, :],
         )
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:

@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairexp.arrays import Bools, Floats
 from fairexp.kernels.learning.interleaving import draft_duel
 from fairexp.kernels.learning.linear import duel_scores, linear_scores, scale_to_unit
 from fairexp.randomness import Seed
 from fairexp.rankers.climbing import Climber
 from fairexp.rankers.interleaving import probabilistic, probabilistic_preference, team_draft_preference
 from fairexp.rankers.matching import Matching
-from fairexp.types import Bools, Floats, Query, Ranking
+from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_number
 
 
@@ -75,7 +76,7 @@ class DBGD(Climber):
         if prefer(credit, clicks) > 0.0:
             self._move(np.asarray(ranking.memory["direction"], dtype=np.float64))
 
-    def _translated_memory(
+    def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
         return {**memory, "direction": matching.weights(np.asarray(memory["direction"], dtype=np.float64))}

@@ -20,7 +20,7 @@ from fairexp.validation import check_count
 HORIZON = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ExchangeableBelief(Belief):
     """A belief whose draw could as likely have had two documents of the same of `classes` (n,) exchanged."""
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.kernels.learning.interleaving import draft_by_score, draw_interleaved, expected_sign
-from fairexp.types import Bools, Floats, Ints
 from fairexp.validation import check_count
 
 RANK_POWER = 3.0

@@ -59,7 +59,7 @@ class LinearCascade(Explorer):
         rates = features @ self.weights
         squares = np.einsum("ij,ij->i", self.confidence.weigh(features), features)
         width = self.width_factor * np.sqrt(np.maximum(squares, 0.0))
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         return interval_belief(rates, rates - width, np.minimum(rates + width, 1.0), rng)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
@@ -88,10 +88,10 @@ class LinearCascade(Explorer):
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
         self._clicked = np.array(arrays["clicked"], dtype=np.float64)
 
-    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+    def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key in ("confidence.waiting", "confidence.counts"):
             return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype
-        return super()._fits(key, value, expected)
+        return super().fits(key, value, expected)
 
 
 class C3UCB(LinearCascade):

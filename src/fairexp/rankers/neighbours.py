@@ -40,7 +40,7 @@ class Neighbours(Duels):
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> ExchangeableBelief:
         tables, _ = self._look(query)
         better, groups = tables["better"].copy(), self._groups(query)
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         lists = np.zeros(query.n_candidates, dtype=np.int64) if groups is None else groups
         order, is_open = self._order(tables, lists, rng)
         draw, classes = order.copy(), np.arange(query.n_candidates)
@@ -63,7 +63,7 @@ class Neighbours(Duels):
             scores=np.asarray(-place, dtype=np.float64),
             draw=draw,
             block=self._blocks(order, better, is_open),
-            certain_order=better,
+            above=better,
             classes=exchangeable(classes, better, groups),
         )
 

@@ -16,7 +16,7 @@ from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, preference_rows
-from fairexp.types import Belief, Query, Ranking, SortedBelief
+from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
 
 WIDTHS: dict[str, type[Confidence] | type[DiagonalConfidence]] = {"full": Confidence, "diagonal": DiagonalConfidence}
@@ -104,8 +104,8 @@ class PairRank(Explorer):
         bias = np.sqrt(self.regularization) * self.bound
         return float(2.0 * slope_bound / smallest_slope * (deviation + bias))
 
-    def believe(self, query: Query, rng: np.random.Generator | None = None) -> SortedBelief:
-        keys = (self._stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
+    def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
+        keys = (self.stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
         scores = query.features @ self.model.theta
         # Ties are never certain, so their order matters only where blocks are sorted by score.
         by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else np.argsort(-scores)
@@ -114,9 +114,7 @@ class PairRank(Explorer):
         block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
         by_document[by_score] = block
-        return SortedBelief(
-            scores=scores, draw=by_score[draw], block=by_document, by_score=by_score, sorted_order=certain
-        )
+        return Belief(scores=scores, draw=by_score[draw], block=by_document, above=certain, by_row=by_score)
 
     def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
         """The relation between documents sorted by score, the last position uncertain with each, and counts.
@@ -136,7 +134,7 @@ class PairRank(Explorer):
             mark_certain(scores, squares, products, factor, first, certain, above, below, last)
         return certain, last, above, below
 
-    def _memory(
+    def memory(
         self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
     ) -> dict[str, NDArray[np.generic]]:
         return {"keys": rng.random(len(shown))} if self.pairs == "independent" else {}
@@ -166,8 +164,8 @@ class PairRank(Explorer):
         self.model.restore({key[6:]: value for key, value in arrays.items() if key.startswith("model.")})
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
 
-    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+    def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key in ("model.rows", "model.margins", "confidence.waiting", "confidence.counts"):
             too_long = key.startswith("model.") and self.history == "bounded" and len(value) > self.window
             return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype and not too_long
-        return super()._fits(key, value, expected)
+        return super().fits(key, value, expected)

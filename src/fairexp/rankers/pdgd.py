@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairexp.arrays import Bools, Floats
 from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
 from fairexp.kernels.learning.pdgd import document_weights, log_rest
 from fairexp.randomness import Seed
 from fairexp.rankers.climbing import Climber
 from fairexp.rankers.scaling import MAX_NORM, shortened
-from fairexp.types import Bools, Floats, Query, Ranking
+from fairexp.types import Query, Ranking
 
 
 class PDGD(Climber):

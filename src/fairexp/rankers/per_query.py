@@ -14,7 +14,7 @@ from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.query_memory import Field, QueryMemory, QueryRecord, Table, fits
+from fairexp.rankers.query_memory import Field, QueryMemory, QueryRecord, Table, fits_record
 from fairexp.types import Belief, Query, Ranking
 
 MAX_QUERIES, MAX_DOCUMENTS = 1000, 200
@@ -85,14 +85,13 @@ class PerQuery(Ranker):
 
     def _check_query(self, query: Query) -> None:
         super()._check_query(query)
-        for name, value in (("query_id", query.query_id), ("document_ids", query.document_ids)):
-            if value is None:
-                raise ArgumentError(
-                    f"query.{name}",
-                    "None",
-                    f"{name}, by which a {type(self).__name__} knows what it has learned",
-                    "Pass both query_id and document_ids, the same for the same query and document every time.",
-                )
+        if query.document_ids is None:
+            raise ArgumentError(
+                "query.document_ids",
+                "None",
+                f"the candidates' ids, by which a {type(self).__name__} knows what it has learned",
+                "Pass query_id and document_ids, the same for the same query and document every time.",
+            )
 
     def _take_over(self, before: PerQuery, matching: Matching) -> None:
         """What is known of documents does not depend on features."""
@@ -109,14 +108,14 @@ class PerQuery(Ranker):
     def _restore(self, arrays: State) -> None:
         self.queries.restore(_of_queries(arrays))
 
-    def _fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        return fits(value, expected) if key.startswith("queries.") else super()._fits(key, value, expected)
+    def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
+        return fits_record(value, expected) if key.startswith("queries.") else super().fits(key, value, expected)
 
 
 class PerQueryExplorer(PerQuery, Explorer):
     """One with an explicit belief; `_notes` is what its rankings must carry beyond the candidates' ids."""
 
-    def _memory(
+    def memory(
         self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
     ) -> dict[str, NDArray[np.generic]]:
         return {**self._noted(query), **self._notes(query, belief)}

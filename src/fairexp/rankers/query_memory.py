@@ -190,7 +190,7 @@ class QueryMemory:
             del self.records[next(iter(self.records))]
 
 
-def fits(value: Table, expected: Table) -> bool:
+def fits_record(value: Table, expected: Table) -> bool:
     """Whether a saved array may take the place of `expected`: as many records as there are, texts of any length."""
     return value.shape[1:] == expected.shape[1:] and value.dtype.kind == expected.dtype.kind
 

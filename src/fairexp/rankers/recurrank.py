@@ -40,7 +40,7 @@ class Plan:
     fresh: Bools
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PlannedBelief(Belief):
     """A belief with the plan that it was drawn from."""
 
@@ -98,7 +98,7 @@ class RecurRank(PerQueryExplorer):
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> PlannedBelief:
         tables, _ = self._look(query)
         n, groups = query.n_candidates, self._groups(query)
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         plan = Plan(**{name: tables[name].copy() for name in PLAN}, fresh=np.zeros(n, dtype=np.bool_))
         lists = np.zeros(n, dtype=np.int64) if groups is None else groups
         keys = rng.random(n)
@@ -115,9 +115,7 @@ class RecurRank(PerQueryExplorer):
             scores=np.asarray(-np.argsort(order), dtype=np.float64),
             draw=draw,
             block=np.unique(dropped * (n + self._n_positions) + plan.first, return_inverse=True)[1].reshape(-1),
-            certain_order=(plan.first[:, None] < plan.first[None, :])
-            & (lists[:, None] == lists[None, :])
-            & ~dropped[:, None],
+            above=(plan.first[:, None] < plan.first[None, :]) & (lists[:, None] == lists[None, :]) & ~dropped[:, None],
             plan=plan,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairexp.types import Floats
+from fairexp.arrays import Floats
 
 MAX_NORM = 1e3
 """Longer feature vectors are shortened to this length. Features scaled to [0, 1] never are, below a million of them."""

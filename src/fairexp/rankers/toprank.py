@@ -42,12 +42,12 @@ class TopRank(Duels):
         tables, _ = self._look(query)
         better = tables["better"].copy()
         layer = layers(better)
-        rng = self._stream.at(self.n_ranked) if rng is None else rng
+        rng = self.stream.at(self.n_ranked) if rng is None else rng
         return ExchangeableBelief(
             scores=np.asarray(better.sum(axis=1) - better.sum(axis=0), dtype=np.float64),
             draw=np.lexsort((rng.random(query.n_candidates), layer)),
             block=layer,
-            certain_order=better,
+            above=better,
             classes=exchangeable(layer, better, self._groups(query)),
         )
 

@@ -233,7 +233,7 @@ class Runtime:
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
         if feedback.status == "learned":
-            ranking = _without(self._present(shown), feedback.left_out)
+            ranking = self._present(shown).without(feedback.left_out)
             kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
             self.ranker.update(ranking, np.isin(kept, feedback.clicks))
         self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
@@ -297,21 +297,3 @@ def matched(before: PolicySpec, now: PolicySpec) -> tuple[Matching, Floats]:
         groups_before=before.group_names,
     )
     return matching, offset
-
-
-def _without(ranking: Ranking, positions: list[int]) -> Ranking:
-    """The ranking without some positions, as if they had not been shown: what they teach has been learned."""
-    if not positions:
-        return ranking
-    n_shown = len(ranking)
-    kept = np.delete(np.arange(n_shown), positions)
-    memory = {key: value[kept] if value.shape[:1] == (n_shown,) else value for key, value in ranking.memory.items()}
-    return replace(
-        ranking,
-        shown=ranking.shown[kept],
-        features=ranking.features[kept],
-        scores=ranking.scores[kept],
-        groups=None if ranking.groups is None else ranking.groups[kept],
-        exposure=None if ranking.exposure is None else ranking.exposure[kept],
-        memory=memory,
-    )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.rankers.base import Ranker
 from fairexp.registry import construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
-from fairexp.types import Floats, Query
+from fairexp.types import Query
 
 if TYPE_CHECKING:
     from fairexp.service.policies.spec import PolicySpec
