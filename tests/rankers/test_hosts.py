@@ -117,7 +117,7 @@ def test_linear_cascades_are_ridge_regression_of_the_examined_prefix(cls):
         rows = ranking.features[:n]
         matrix += (rows * weights[:, None]).T @ rows
         moment += (clicks[:n] * weights) @ rows
-    assert ranker.weights == pytest.approx(np.linalg.solve(matrix, moment))
+    assert ranker.model.weights == pytest.approx(np.linalg.solve(matrix, moment))
     if cls is C3UCB:
         log_ratio = np.log(np.linalg.det(matrix) / (ranker.regularization**2 * (1 / 400)))
         factor = 0.4 * np.sqrt(log_ratio) + np.sqrt(ranker.regularization)
@@ -126,7 +126,7 @@ def test_linear_cascades_are_ridge_regression_of_the_examined_prefix(cls):
     assert ranker.width_factor == pytest.approx(factor)
     features = linear_query().features
     width = factor * np.sqrt(np.einsum("ij,jk,ik->i", features, np.linalg.inv(matrix), features))
-    belief, rates = ranker.believe(linear_query()), features @ ranker.weights
+    belief, rates = ranker.believe(linear_query()), features @ ranker.model.weights
     assert belief.scores == pytest.approx(rates)
     certain = (rates - width)[:, None] > np.minimum(rates + width, 1.0)[None, :]
     assert np.array_equal(belief.certain_order, certain)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.cascade_ucb import n_examined
-from fairexp.rankers.confidence import Confidence
 from fairexp.rankers.duels import HORIZON
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.orders import interval_belief
+from fairexp.rankers.ridge import OnlineRidge
 from fairexp.rankers.scaling import shortened
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count, check_number
@@ -37,13 +36,7 @@ class LinearCascade(Explorer):
     def __init__(self, n_features: int, *, length: int, regularization: float, seed: Seed) -> None:
         super().__init__(n_features, length=length, seed=seed)
         self.regularization = check_number("regularization", regularization, above=0.0)
-        self.confidence = Confidence(self.n_features, regularization=self.regularization)
-        self._clicked: Floats = np.zeros(self.n_features)
-
-    @property
-    def weights(self) -> Floats:
-        """The estimated model (d,)."""
-        return np.asarray(self.confidence.inverse @ self._clicked)
+        self.model = OnlineRidge(self.n_features, regularization=self.regularization)
 
     @property
     @abstractmethod
@@ -56,42 +49,30 @@ class LinearCascade(Explorer):
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         features = shortened(query.features)
-        rates = features @ self.weights
-        squares = np.einsum("ij,ij->i", self.confidence.weigh(features), features)
-        width = self.width_factor * np.sqrt(np.maximum(squares, 0.0))
+        rates = features @ self.model.weights
+        width = self.width_factor * np.sqrt(self.model.squared_widths(features))
         rng = self.stream.at(self.n_ranked) if rng is None else rng
         return interval_belief(rates, rates - width, np.minimum(rates + width, 1.0), rng)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         n = n_examined(clicks, "first_click")
         weights = self._weights_by_position(n)
-        rows = shortened(ranking.features[:n]) * weights[:, None]
-        self.confidence.add(rows)
-        self._clicked = self._clicked + (clicks[:n] * weights) @ rows
+        self.model.add(shortened(ranking.features[:n]) * weights[:, None], clicks[:n] * weights)
 
     def _score(self, features: Floats) -> Floats:
-        return np.asarray(shortened(features) @ self.weights)
+        return np.asarray(shortened(features) @ self.model.weights)
 
     def linear_model(self) -> Floats:
-        return self.weights
+        return self.model.weights
 
     def _take_over(self, before: LinearCascade, matching: Matching) -> None:
-        self.confidence.take_over(before.confidence, matching)
-        # The sum that gives the same model: in other units the regularization weighs differently.
-        self._clicked = self.confidence.matrix @ matching.weights(before.weights)
+        self.model.take_over(before.model, matching)
 
     def _state(self) -> State:
-        own: State = {f"confidence.{key}": value for key, value in self.confidence.state().items()}
-        return {**own, "clicked": self._clicked.copy()}
+        return self.model.state()
 
     def _restore(self, arrays: State) -> None:
-        self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
-        self._clicked = np.array(arrays["clicked"], dtype=np.float64)
-
-    def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        if key in ("confidence.waiting", "confidence.counts"):
-            return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype
-        return super().fits(key, value, expected)
+        self.model.restore(arrays)
 
 
 class C3UCB(LinearCascade):
@@ -124,7 +105,7 @@ class C3UCB(LinearCascade):
 
     @property
     def width_factor(self) -> float:
-        deviation = self.confidence.log_det_ratio + np.log(self.horizon)
+        deviation = self.model.log_det_ratio + np.log(self.horizon)
         return float(self.noise * np.sqrt(max(deviation, 0.0)) + np.sqrt(self.regularization))
 
     def _weights_by_position(self, n: int) -> Floats:
