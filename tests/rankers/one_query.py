@@ -49,3 +49,10 @@ def serve(ranker, attraction, n_rounds, *, model="positions", seed=0, groups=Non
         lacked[number] = best - value(shown)
         rankings.append(ranking)
     return lacked, rankings
+
+
+def growth(lacked):
+    """The slope of log cumulative regret over log rounds, from a tenth of the rounds on: 1 where regret is linear."""
+    rounds = np.arange(1, len(lacked) + 1)
+    late = rounds >= len(lacked) // 10
+    return np.polyfit(np.log(rounds[late]), np.log(np.maximum(np.cumsum(lacked)[late], 1e-9)), 1)[0]

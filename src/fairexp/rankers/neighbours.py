@@ -33,8 +33,9 @@ class Neighbours(Duels):
     """Shows a list of its own with some pairs of neighbours exchanged, each with probability 1/2, and compares those.
 
     Under templates each group has a list of its own, whose neighbours are compared: the pair's exchange then leaves
-    the groups in the draw as they are. How many positions a group will get is not known beforehand, so the border
-    beyond which documents wait is drawn uniformly; without templates it is the list's length.
+    the groups in the draw as they are. Unless all candidates are shown, how many positions a group will get is not
+    known beforehand, so the border beyond which its documents wait is drawn uniformly; without templates it is the
+    list's length.
     """
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> ExchangeableBelief:
@@ -52,7 +53,8 @@ class Neighbours(Duels):
                 classes[members] = members[0]
                 continue
             border = min(self.length, len(members))
-            border = border if groups is None else int(rng.integers(1, border + 1))
+            if groups is not None and query.n_candidates > self.length:
+                border = int(rng.integers(1, border + 1))
             pairs = neighbour_pairs(members, border, better, rng)
             classes[members[pairs[:, 1]]] = members[pairs[:, 0]]
             swapped = pairs[rng.random(len(pairs)) < 0.5]
