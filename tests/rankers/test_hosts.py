@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -23,7 +26,7 @@ from fairexp.rankers.batchrank import splits
 from fairexp.rankers.cascade_ucb import OBSERVED, n_examined
 from fairexp.rankers.neighbours import neighbour_pairs
 from fairexp.rankers.recurrank import pieces
-from fairexp.registry import ranker_names
+from fairexp.registry import NAMES, ranker_names
 
 HOSTS = ["batchrank", "bubblerank", "c3-ucb", "cascade-kl-ucb", "cascade-linucb", "cascade-ucb1", "dcm-kl-ucb"]
 HOSTS += ["rba", "recurrank", "toprank", "unirank"]
@@ -32,6 +35,13 @@ HOSTS += ["rba", "recurrank", "toprank", "unirank"]
 def query(n, *, query_id="q", groups=None, n_features=1):
     features = np.zeros((n, n_features))
     return Query(features=features, groups=groups, query_id=query_id, document_ids=np.arange(n))
+
+
+def test_the_page_on_rankers_names_every_one_and_its_code_runs():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "rankers.md").read_text()
+    assert all(f"`{name}`" in page for name in NAMES)
+    (block,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    exec(compile(block, "rankers.md", "exec"), {})
 
 
 def test_all_but_ranked_bandits_are_hosts():

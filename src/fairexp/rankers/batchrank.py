@@ -41,8 +41,8 @@ class BatchRank(PerQueryExplorer):
     position, and goes on with the next stage. A batch with as many documents as positions goes on too (the published
     text leaves it waiting). Regret is O(K^3 L log T / gap) under cascade and position-based models.
 
-    The growth of stages and the factor 3 are from memory of the paper: experimental. It is slow: no order is found
-    before n_0 counts, so give it few, frequent queries. What joins a batch starts it anew at stage 0.
+    The growth of stages, the factor 3 and the rate are from memory of the paper: experimental. It is slow: no order is
+    found before n_0 counts, so give it few, frequent queries. What joins a batch starts it anew at stage 0.
 
     Inside `FairExp` each group has batches of its own: those of one group in a layer (`exchangeable`). Templates give
     all of them the same positions on average, so their rates may be compared, and those of other groups may not.

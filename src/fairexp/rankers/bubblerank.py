@@ -20,8 +20,9 @@ class BubbleRank(Neighbours):
     Disjoint neighbours, at even or odd positions by chance, change places with probability 1/2 until the upper one is
     certainly better: its lead exceeds 2 sqrt(N ln(1 / delta)) after N duels, with delta = `horizon`^-4. Where the lower
     one is, they are exchanged for good, from the top down and again until no neighbours are known to stand wrong. A
-    list that is shown has at most K / 2 neighbours exchanged, so it is at most that many pairs worse than the one it
-    starts from, at every round. Under click models as for `TopRank` regret is O(L K / gap * log T).
+    list that is shown has at most K / 2 neighbours exchanged, so with high probability it is at most that many pairs
+    worse than the one it starts from, at every round. Under click models as for `TopRank` regret is
+    O(L K / gap * log T) (from memory).
 
     The published algorithm shows all documents (K = L). With more candidates than positions the last position is
     contested by a document drawn from the rest, which enters the list if it is certainly better: experimental.

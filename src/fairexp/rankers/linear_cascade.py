@@ -116,7 +116,7 @@ class CascadeLinUCB(LinearCascade):
     """Linear cascading bandits: M = I + sum of x x^T / sigma^2 over examined documents.
 
     The width's factor is `width`, or with "theory" sqrt(d ln(1 + T K / d) + 2 ln(T K)) + `bound`, for `horizon` = T
-    rounds and ||theta*|| <= `bound`. Regret is O~(K d sqrt(T)). `noise` is sigma.
+    rounds and ||theta*|| <= `bound`. Regret is O~(K d sqrt(T)) (from memory). `noise` is sigma.
 
     Zong, Ni, Sung, Ke, Wen and Kveton, "Cascading bandits for large-scale recommendation problems", UAI 2016.
     """
