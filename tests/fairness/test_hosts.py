@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations, permutations, product
+
 import numpy as np
 import pytest
 
 from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, UniRank
+from fairexp.fairness.templates import best_template
 from fairexp.rankers.base import Explorer
+from fairexp.rankers.orders import add_orders, exchangeable, layers
 from fairexp.registry import NAMES, construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve
 
@@ -84,3 +89,46 @@ def test_cascades_learn_orders_between_groups_too():
     certain = rankings[-1].belief.certain_order
     assert certain[np.ix_(GROUPS == 0, GROUPS == 1)].any()
     assert not (certain & (ATTRACTION[:, None] <= ATTRACTION[None, :])).any()
+
+
+def shown_lists(layer, better, groups, spent):
+    """What FairExp shows for every draw that shuffles the layers: as many times as there are draws that lead to it."""
+    counts = Counter()
+    parts = [permutations(np.flatnonzero(layer == each).tolist()) for each in range(layer.max() + 1)]
+    for parts_drawn in product(*parts):
+        best = best_template(
+            sum(parts_drawn, ()),
+            groups,
+            better,
+            exposure=1.0 / np.arange(1, 4),
+            spent=spent,
+            shares=[1.0, 1.0],
+            tolerance=0.7,
+        )
+        counts[tuple(best.shown.tolist())] += 1
+    return counts
+
+
+def exchanged(counts, i, j):
+    swap = {i: j, j: i}
+    return Counter({tuple(swap.get(each, each) for each in shown): count for shown, count in counts.items()})
+
+
+def test_documents_of_a_class_are_exchangeable_in_what_is_shown_and_others_need_not_be():
+    """All draws of random layered orders between five documents: every list is as likely as with two exchanged."""
+    rng = np.random.default_rng(5)
+    n_same, n_other_unlike = 0, 0
+    for _ in range(40):
+        better, groups = np.zeros((5, 5), dtype=bool), rng.integers(2, size=5)
+        add_orders(better, np.triu(rng.random((5, 5)) < 0.25, 1))
+        layer = layers(better)
+        classes = exchangeable(layer, better, groups)
+        counts = shown_lists(layer, better, groups, spent=rng.random(2))
+        for i, j in combinations(range(5), 2):
+            alike = exchanged(counts, i, j) == counts
+            if classes[i] == classes[j]:
+                assert alike
+                n_same += 1
+            elif layer[i] == layer[j] and groups[i] == groups[j]:
+                n_other_unlike += not alike
+    assert n_same > 20 and n_other_unlike > 0

@@ -15,6 +15,7 @@ from fairexp import (
     CascadeLinUCB,
     CascadeUCB1,
     DcmKLUCB,
+    FairExp,
     Query,
     RankedBandits,
     RecurRank,
@@ -24,6 +25,7 @@ from fairexp import (
 from fairexp.checks import check_ranker
 from fairexp.rankers.batchrank import splits
 from fairexp.rankers.cascade_ucb import OBSERVED, n_examined
+from fairexp.rankers.matching import Matching
 from fairexp.rankers.neighbours import neighbour_pairs
 from fairexp.rankers.recurrank import pieces
 from fairexp.registry import NAMES, ranker_names
@@ -283,3 +285,52 @@ def test_recurrank_tries_in_first_positions_exactly_what_the_design_asks_for():
         tried[ranking.shown[0]] += 1
         ranker.update(ranking, [True, False, False])
     assert (tried == quota).all() and 0 < quota.sum() <= ranker.budget(1, 6) * 2 + 6
+
+
+def test_a_document_that_joins_starts_a_later_batch_anew():
+    ranker, rng = BatchRank(1, length=2, horizon=20, seed=0), np.random.default_rng(0)
+    while not ranker.queries.records or not ranker.queries.records["q"].tables["stage"].any():
+        ranking = ranker.rank(query(2))
+        ranker.update(ranking, rng.random(2) < 0.5)
+    waiting = ranker.rank(query(2))
+    ranker.rank(query(3))
+    tables = ranker.queries.records["q"].tables
+    assert tables["stage"].tolist() == [0, 0, 0] and len(set(tables["batch"].tolist())) == 1
+    ranker.update(waiting, [True, True])  # was of the batch before
+    assert not tables["counts"].any()
+
+
+def test_a_document_that_joins_starts_the_last_phase_of_recurrank_anew():
+    features = np.random.default_rng(0).random((4, 2))
+    ranker = RecurRank(2, length=2, seed=0)
+    for _ in range(5):
+        ranking = ranker.rank(Query(features[:3], query_id="q", document_ids=[0, 1, 2]))
+        ranker.update(ranking, [True, False])
+    assert ranker.queries.records["q"].tables["counts"].sum() == 5
+    ranker.rank(Query(features, query_id="q", document_ids=[0, 1, 2, 3]))
+    tables = ranker.queries.records["q"].tables
+    assert tables["counts"].sum() == 0 and tables["phase"].tolist() == [1, 1, 1, 1]
+    assert tables["first"].tolist() == [1, 1, 1, 1] and tables["place"][3] == tables["place"].max()
+
+
+@pytest.mark.parametrize("cls", [BatchRank, RecurRank])
+def test_counts_from_before_templates_are_not_mixed_with_those_under_them(cls):
+    plain = cls(1, length=2, seed=0)
+    for _ in range(7):
+        plain.update(plain.rank(query(3)), [True, False])
+    fair = FairExp(cls(1, length=2), tolerance=9.0, beta=1.0)
+    groups = ["a", "b"]
+    fair.take_over(plain, Matching.by_name(["x"], before=["x"], groups=groups, groups_before=groups))
+    assert plain.queries.records["q"].tables["counts"].any()
+    assert not fair.host.queries.records["q"].tables["counts"].any()
+
+
+def test_toprank_keeps_what_it_knew_inside_fairexp():
+    plain = TopRank(1, length=2, horizon=100, seed=0)
+    for _ in range(100):
+        ranking = plain.rank(query(3))
+        plain.update(ranking, ranking.shown == 1)
+    fair = FairExp(TopRank(1, length=2), tolerance=9.0, beta=1.0)
+    groups = ["a", "b"]
+    fair.take_over(plain, Matching.by_name(["x"], before=["x"], groups=groups, groups_before=groups))
+    assert fair.rank(query(3, groups=[0, 1, 0])).shown[0] == 1

@@ -42,7 +42,8 @@ class BatchRank(PerQueryExplorer):
     text leaves it waiting). Regret is O(K^3 L log T / gap) under cascade and position-based models.
 
     The growth of stages, the factor 3 and the rate are from memory of the paper: experimental. It is slow: no order is
-    found before n_0 counts, so give it few, frequent queries. What joins a batch starts it anew at stage 0.
+    found before n_0 counts, so give it few, frequent queries. A document that joins catches up in the first stage of
+    the first batch, and starts any other anew; so do candidates that come and go.
 
     Inside `FairExp` each group has batches of its own: those of one group in a layer (`exchangeable`). Templates give
     all of them the same positions on average, so their rates may be compared, and those of other groups may not.

@@ -33,6 +33,7 @@ class BubbleRank(Neighbours):
     implicit click feedback", UAI 2019.
     """
 
+    relative_cost = 2.0
     fields: ClassVar = {**Duels.fields, "place": Field(np.int64)}
     """`place` counts from 1; 0 is for documents that have none yet."""
 

@@ -67,6 +67,7 @@ class RecurRank(PerQueryExplorer):
     Li, Lattimore and Szepesvari, "Online learning to rank with features", ICML 2019.
     """
 
+    relative_cost = 3.0
     fields: ClassVar = {
         "counts": Field(),
         "clicks": Field(),

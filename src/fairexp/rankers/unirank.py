@@ -25,6 +25,8 @@ class UniRank(Neighbours):
     Gauthier, Gaudel and Fromont, "UniRank: unimodal bandit algorithms for online ranking", ICML 2022.
     """
 
+    relative_cost = 3.0
+
     def _order(self, tables: dict[str, Table], lists: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
         keys = rng.random(len(lists))
         rank, is_open = np.empty(len(lists), dtype=np.int64), np.zeros(len(lists), dtype=np.bool_)
