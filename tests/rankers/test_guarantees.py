@@ -38,7 +38,7 @@ CASES = {
     "toprank": (lambda: TopRank(2, length=3, seed=1, horizon=3000), "positions", 3000),
     "unirank": (lambda: UniRank(2, length=3, seed=1, horizon=3000), "positions", 3000),
     "bubblerank": (lambda: BubbleRank(2, length=4, seed=1, horizon=6000), "positions", 6000),
-    "batchrank": (lambda: BatchRank(2, length=3, seed=1, horizon=3000), "positions", 3000),
+    "batchrank": (lambda: BatchRank(2, length=3, seed=1, horizon=6000), "positions", 6000),
     "recurrank": (lambda: RecurRank(2, length=3, seed=1, horizon=3000), "positions", 3000),
 }
 
