@@ -25,17 +25,32 @@ if TYPE_CHECKING:
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
     from fairexp.rankers.base import Explorer, Ranker
+    from fairexp.rankers.batchrank import BatchRank
+    from fairexp.rankers.bubblerank import BubbleRank
+    from fairexp.rankers.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
     from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
     from fairexp.rankers.dbgd import DBGD
+    from fairexp.rankers.linear_cascade import C3UCB, CascadeLinUCB
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
+    from fairexp.rankers.ranked_bandits import RankedBandits
+    from fairexp.rankers.recurrank import RecurRank
+    from fairexp.rankers.toprank import TopRank
+    from fairexp.rankers.unirank import UniRank
     from fairexp.types import Belief, Query, Ranking
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BatchRank": "rankers.batchrank",
     "Belief": "types",
+    "BubbleRank": "rankers.bubblerank",
+    "C3UCB": "rankers.linear_cascade",
+    "CascadeKLUCB": "rankers.cascade_ucb",
+    "CascadeLinUCB": "rankers.linear_cascade",
+    "CascadeUCB1": "rankers.cascade_ucb",
     "DBGD": "rankers.dbgd",
+    "DcmKLUCB": "rankers.cascade_ucb",
     "Explorer": "rankers.base",
     "FairCo": "fairness.fairco",
     "FairExp": "fairness.fairexp",
@@ -46,14 +61,25 @@ _HOMES = {
     "PairRank": "rankers.pairrank",
     "Query": "types",
     "RandomRanker": "rankers.controls",
+    "RankedBandits": "rankers.ranked_bandits",
     "Ranker": "rankers.base",
     "Ranking": "types",
+    "RecurRank": "rankers.recurrank",
+    "TopRank": "rankers.toprank",
+    "UniRank": "rankers.unirank",
 }
 
 __all__ = [
+    "C3UCB",
     "DBGD",
     "PDGD",
+    "BatchRank",
     "Belief",
+    "BubbleRank",
+    "CascadeKLUCB",
+    "CascadeLinUCB",
+    "CascadeUCB1",
+    "DcmKLUCB",
     "Explorer",
     "FairCo",
     "FairExp",
@@ -63,8 +89,12 @@ __all__ = [
     "PairRank",
     "Query",
     "RandomRanker",
+    "RankedBandits",
     "Ranker",
     "Ranking",
+    "RecurRank",
+    "TopRank",
+    "UniRank",
 ]
 
 

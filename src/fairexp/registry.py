@@ -12,13 +12,24 @@ from fairexp.fairness.fairexp import FairExp
 from fairexp.rankers.base import Explorer, Ranker
 
 NAMES = {
+    "batchrank": "fairexp.rankers.batchrank:BatchRank",
+    "bubblerank": "fairexp.rankers.bubblerank:BubbleRank",
+    "c3-ucb": "fairexp.rankers.linear_cascade:C3UCB",
+    "cascade-kl-ucb": "fairexp.rankers.cascade_ucb:CascadeKLUCB",
+    "cascade-linucb": "fairexp.rankers.linear_cascade:CascadeLinUCB",
+    "cascade-ucb1": "fairexp.rankers.cascade_ucb:CascadeUCB1",
     "dbgd": "fairexp.rankers.dbgd:DBGD",
+    "dcm-kl-ucb": "fairexp.rankers.cascade_ucb:DcmKLUCB",
     "fairco": "fairexp.fairness.fairco:FairCo",
     "fixed": "fairexp.rankers.controls:FixedScores",
     "oracle": "fairexp.rankers.controls:Oracle",
     "pairrank": "fairexp.rankers.pairrank:PairRank",
     "pdgd": "fairexp.rankers.pdgd:PDGD",
     "random": "fairexp.rankers.controls:RandomRanker",
+    "rba": "fairexp.rankers.ranked_bandits:RankedBandits",
+    "recurrank": "fairexp.rankers.recurrank:RecurRank",
+    "toprank": "fairexp.rankers.toprank:TopRank",
+    "unirank": "fairexp.rankers.unirank:UniRank",
 }
 """The table of rankers: adding one is its file and its line here."""
 
@@ -30,7 +41,7 @@ def ranker_names() -> list[str]:
     """Every name that `construct` knows, hosts inside FairExp included.
 
     >>> ranker_names()[:4]
-    ['dbgd', 'fairco', 'fairexp-fixed', 'fairexp-oracle']
+    ['batchrank', 'bubblerank', 'c3-ucb', 'cascade-kl-ucb']
     """
     hosts = [FAIR + name for name in NAMES if issubclass(ranker_class(name), Explorer)]
     return sorted([*NAMES, *hosts])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.validation import as_features, as_groups
+from fairexp.validation import as_document_ids, as_features, as_groups
 
 __all__ = ["Belief", "Query", "Ranking"]
 
@@ -24,6 +24,9 @@ __all__ = ["Belief", "Query", "Ranking"]
 class Query:
     """One request: its candidates' features (n, d) and, where known, their groups (n,) as integers 0..G-1.
 
+    Rankers that learn of each query by itself know it by `query_id` and its candidates by `document_ids` (n,), texts
+    or whole numbers that differ from each other.
+
     >>> Query(features=[[0.0, 1.0], [2.0, 3.0]], groups=[0, 1]).n_candidates
     2
     """
@@ -31,6 +34,7 @@ class Query:
     features: Floats
     groups: Ints | None = None
     query_id: str | int | None = None
+    document_ids: NDArray[np.generic] | None = None
 
     def __post_init__(self) -> None:
         features = as_features(self.features)
@@ -39,6 +43,8 @@ class Query:
         object.__setattr__(self, "features", features)
         if self.groups is not None:
             object.__setattr__(self, "groups", as_groups(self.groups, n=features.shape[0]))
+        if self.document_ids is not None:
+            object.__setattr__(self, "document_ids", as_document_ids(self.document_ids, n=features.shape[0]))
 
     @property
     def n_candidates(self) -> int:
@@ -89,8 +95,8 @@ class Ranking:
     """What was shown, and what must be remembered to learn from its clicks.
 
     `shown` (m,) are indices into the query's candidates from the top position down; `features` (m, d), `groups`
-    (m,) and `scores` (m,) are theirs. `memory` is the ranker's own. `ranker` and `number` say who showed it and as
-    which of its rankings.
+    (m,), `scores` (m,) and `document_ids` (m,) are theirs. `memory` is the ranker's own. `ranker` and `number` say who
+    showed it and as which of its rankings.
 
     A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
     `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`).
@@ -103,6 +109,7 @@ class Ranking:
     number: int
     groups: Ints | None = None
     query_id: str | int | None = None
+    document_ids: NDArray[np.generic] | None = None
     memory: Mapping[str, NDArray[np.generic]] = field(default_factory=dict, repr=False)
     belief: Belief | None = field(default=None, repr=False)
     exposure: Floats | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
@@ -50,6 +50,22 @@ def as_groups(groups: ArrayLike, *, n: int, name: str = "groups") -> Ints:
     if given.size and given.min() < 0:
         raise ArgumentError(name, int(given.min()), "group numbers of at least 0")
     return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def as_document_ids(ids: ArrayLike, *, n: int, name: str = "document_ids") -> NDArray[np.generic]:
+    """`ids` as an (n,) array of different texts or of different whole numbers, or an `ArgumentError`."""
+    given = np.asarray(ids)
+    if given.shape != (n,):
+        raise ArgumentError(name, f"shape {given.shape}", f"shape ({n},), one id per candidate")
+    if given.dtype.kind not in "iuU":
+        raise ArgumentError(name, f"dtype {given.dtype}", "texts or whole numbers, one per candidate")
+    values = given.tolist()
+    if given.dtype.kind == "U" and not isinstance(ids, np.ndarray) and list(ids) != values:  # type: ignore[arg-type]
+        raise ArgumentError(name, "texts among numbers", "either texts or whole numbers")
+    if len(set(values)) != n:
+        twice = next(each for place, each in enumerate(values) if each in values[:place])
+        raise ArgumentError(name, f"{twice!r} twice", "ids that differ from each other", "List each candidate once.")
+    return given.astype(np.int64) if given.dtype.kind in "iu" else given
 
 
 def as_shares(shares: ArrayLike) -> Floats:

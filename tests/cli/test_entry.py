@@ -61,7 +61,7 @@ def test_an_unknown_command_is_refused(fairexp: Run) -> None:
 def test_what_the_library_refuses_is_one_line_on_stderr(fairexp: Run) -> None:
     result = fairexp("rankers", "nonesuch", exit_code=2)
     assert result.stdout == ""
-    assert result.stderr.startswith("Error: ranker: expected one of dbgd, ")
+    assert result.stderr.startswith("Error: ranker: expected one of batchrank, ")
     assert result.stderr.endswith("got 'nonesuch'\n") and result.stderr.count("\n") == 1
 
 

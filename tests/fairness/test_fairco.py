@@ -9,8 +9,8 @@ from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.fairco import MERIT_FLOOR, FairCo
-from fairexp.fairness.ridge import REFRESH_EVERY, OnlineRidge
 from fairexp.randomness import Stream
+from fairexp.rankers.ridge import REFRESH_EVERY, OnlineRidge
 from fairexp.types import Query
 from tests.reference.fairco import PlainFairCo
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairexp.checks.failure import demand, keeping
 from fairexp.checks.worlds import World
 from fairexp.errors import StateError
 from fairexp.rankers.matching import Matching
-from fairexp.types import Query
 
 CLOSE = 1e-6
 
@@ -42,4 +43,4 @@ def check_take_over(world: World) -> None:
         for number, ranking in enumerate(waiting):
             changed.update(changed.translated(ranking, matching), world.click(ranking, number))
         query = world.query(0)
-        changed.rank(Query(query.features[:, ::-1] * factors, groups=query.groups, query_id=query.query_id))
+        changed.rank(replace(query, features=query.features[:, ::-1] * factors))

@@ -13,7 +13,6 @@ from fairexp.checks.failure import CheckFailed, demand, keeping
 from fairexp.checks.worlds import World
 from fairexp.errors import FairexpError, ForeignRankingError, StateError
 from fairexp.rankers.base import Ranker
-from fairexp.types import Query
 
 Attempt = Callable[[], object]
 
@@ -27,7 +26,7 @@ def check_refusals(world: World) -> None:
         ranking = ranker.rank(world.query(0))
     n, d = world.query(0).n_candidates, world.n_features
     clicks = np.zeros(len(ranking), dtype=np.bool_)
-    wide = Query(features=np.zeros((n, d + 1)), groups=world.query(0).groups, query_id=world.query(0).query_id)
+    wide = replace(world.query(0), features=np.zeros((n, d + 1)))
     attempts: dict[str, Attempt] = {
         "rank() of a query with a feature too many": lambda: ranker.rank(wide),
         "rank() of something that is not a Query": lambda: ranker.rank(world.query(0).features),  # type: ignore[arg-type]

@@ -55,6 +55,9 @@ def _check_list(ranking: Ranking, query: Query, length: int, promise: str) -> No
     if query.groups is not None:
         carried = ranking.groups is not None and np.array_equal(ranking.groups, query.groups[shown])
         demand(carried, promise, f"{where}: ranking.groups are not those of the shown documents")
+    if query.document_ids is not None:
+        carried = ranking.document_ids is not None and np.array_equal(ranking.document_ids, query.document_ids[shown])
+        demand(carried, promise, f"{where}: ranking.document_ids are not those of the shown documents")
     finite = ranking.scores.shape == (expected,) and bool(np.isfinite(ranking.scores).all())
     demand(finite, promise, f"{where}: ranking.scores are {ranking.scores}, expected {expected} finite numbers")
 

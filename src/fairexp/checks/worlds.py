@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairexp.arrays import Bools
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.checks.failure import demand
 from fairexp.rankers.base import Ranker
 from fairexp.types import Query, Ranking
@@ -101,5 +101,6 @@ class World:
         return rankings
 
 
-def _query(features: object, groups: object, query_id: str) -> Query:
-    return Query(features=features, groups=groups, query_id=query_id)  # type: ignore[arg-type]
+def _query(features: Floats, groups: Ints, query_id: str) -> Query:
+    ids = np.array([f"{query_id}-{number}" for number in range(len(features))])
+    return Query(features=features, groups=groups, query_id=query_id, document_ids=ids)

@@ -95,10 +95,14 @@ class Dataset:
         return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
 
     def query(self, i: int) -> Query:
-        """Query `i` as rankers see it: float64 features (n, d) with blanked columns 0, groups (n,), its id."""
+        """Query `i` as rankers see it: float64 features (n, d) with blanked columns 0, groups (n,), its id.
+
+        Its documents are known by their number within the query.
+        """
         rows = self.rows(i)
         groups = None if self.groups is None else self.groups[rows]
-        return Query(features=self._shown(rows), groups=groups, query_id=self.query_ids[i])
+        numbers = np.arange(rows.stop - rows.start)
+        return Query(features=self._shown(rows), groups=groups, query_id=self.query_ids[i], document_ids=numbers)
 
     def relevance(self, i: int) -> Ints:
         """The grades (n,) of query `i`: for simulated users and metrics, not for rankers."""

@@ -32,7 +32,7 @@ def open_data(
     """
     name = os.fspath(source)
     if name in WORLDS:
-        data = world(name, seed=seed, part=part, **({} if n_queries is None else {"n_queries": n_queries}))
+        data = world(name, seed=seed, part=part, n_queries=n_queries)
         return data if group is None else data.grouped(group)
     if name in COLLECTIONS:
         if folder is None:

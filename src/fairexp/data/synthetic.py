@@ -1,7 +1,8 @@
 """Synthetic worlds with the shape of MSLR-WEB10K and Yahoo's challenge data, so that everything runs with no download.
 
 A world has the published numbers of features and of documents per query, and the group sizes and mean grades of the
-paper's Table 1. Each document has a few hidden qualities. The features are skewed, noisy views of them, scaled within
+paper's Table 1. One more, "frequent", has few queries that come again and again, which rankers that learn of each query
+by itself need. Each document has a few hidden qualities. The features are skewed, noisy views of them, scaled within
 each query. Relevance is a mildly non-linear, noisy function of them: a linear ranker learns much of it, never all.
 """
 
@@ -32,7 +33,8 @@ class World:
     """The figures of one world; `utilities` are the mean grades of groups A and B, `share` is A's part of all.
 
     `spread` is how much A's share varies between queries (the sum of a beta distribution's parameters; less is more
-    varied). Documents per query are negative binomial around `n_documents`, with `dispersion` as its shape.
+    varied). Documents per query are negative binomial around `n_documents`, with `dispersion` as its shape. `n_queries`
+    is how many there are unless somebody asks for more or fewer.
     """
 
     name: str
@@ -46,10 +48,12 @@ class World:
     spread: float
     query_effect: float
     noise: float
+    n_queries: int = 300
 
 
 _MSLR_GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 _YAHOO_GRADES = (0.26, 0.36, 0.28, 0.08, 0.02)
+_EVEN_GRADES = (0.3, 0.25, 0.2, 0.15, 0.1)
 
 WORLDS: dict[str, World] = {
     known.name: known
@@ -58,23 +62,25 @@ WORLDS: dict[str, World] = {
         World("mslr-inlink", 136, "inlinks", 0.6485, (0.6665, 0.6776), _MSLR_GRADES, 120, 5.0, 4.0, 1.5, 1.2),
         World("yahoo-9", 700, "feature-9", 0.4922, (1.2371, 0.5893), _YAHOO_GRADES, 24, 3.0, 4.0, 1.5, 1.2),
         World("yahoo-471", 700, "feature-471", 0.8575, (1.2384, 1.2239), _YAHOO_GRADES, 24, 3.0, 2.0, 1.5, 1.2),
+        World("frequent", 46, "pagerank", 0.5, (1.6, 1.4), _EVEN_GRADES, 20, 200.0, 40.0, 0.3, 0.5, n_queries=10),
     )
 }
 """Grade mixes are approximate; each group's is tilted so that its mean is the paper's."""
 
 
-def world(name: str, *, n_queries: int = 300, seed: int = 0, part: str = "train") -> Dataset:
+def world(name: str, *, n_queries: int | None = None, seed: int = 0, part: str = "train") -> Dataset:
     """A synthetic data set, with its groups; "train" and "test" are different queries of the same world.
 
     Names: mslr-pagerank, mslr-inlink (136 features, about 120 documents a query), yahoo-9, yahoo-471 (700 features,
-    about 24). The group is read off the same feature by the same threshold as in the paper, and that feature is hidden.
+    about 24), with 300 queries unless `n_queries` says otherwise; frequent (46 features, 10 queries of about 20
+    documents). The group is read off the same feature by the same threshold as in the paper; that feature is hidden.
 
     >>> world("mslr-pagerank", n_queries=20, seed=1)
     Dataset('mslr-pagerank', 20 queries, 2273 documents, 136 features, 2 groups)
     """
     check_choice("name", name, tuple(WORLDS))
     check_choice("part", part, _PARTS)
-    check_count("n_queries", n_queries)
+    n_queries = check_count("n_queries", WORLDS[name].n_queries if n_queries is None else n_queries)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ArgumentError("seed", repr(seed), "a whole number of at least 0")
     spec = WORLDS[name]

@@ -13,11 +13,11 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.ridge import OnlineRidge
 from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
+from fairexp.rankers.ridge import OnlineRidge
 from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number

@@ -68,6 +68,7 @@ class FairExp(Ranker):
         if seed is None:
             self.stream = host.stream
         self.host = host
+        host.templated = True
         self.tolerance = check_tolerance(tolerance)
         self.ledger = Ledger(shares_from(beta, shares))
         self.keeps_history = host.keeps_history
@@ -92,7 +93,7 @@ class FairExp(Ranker):
             self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=amounts)
 
     def _check_query(self, query: Query) -> None:
-        super()._check_query(query)
+        self.host._check_query(query)
         if query.groups is None:
             raise ArgumentError("query.groups", "None", "a group for each candidate", "Fairness is between groups.")
         if query.groups.max() >= self.ledger.n_groups:

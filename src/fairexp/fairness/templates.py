@@ -114,7 +114,6 @@ def best_template(
         raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
     if belongs.max() >= len(owed):
         raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
-    check_tolerance(tolerance)
     check_choice("scope", scope, SCOPES)
     check_choice("ties", ties, TIES)
     return find_template(
@@ -124,7 +123,7 @@ def best_template(
         exposure=curve[: len(documents)],
         spent=account,
         shares=owed,
-        tolerance=float(tolerance),
+        tolerance=check_tolerance(tolerance),
         scope=scope,
         ties=ties,
         effort=check_count("effort", effort),

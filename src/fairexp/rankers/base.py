@@ -250,6 +250,7 @@ class Ranker(ABC):
             scores=scores[shown],
             groups=None if query.groups is None else query.groups[shown],
             query_id=query.query_id,
+            document_ids=None if query.document_ids is None else query.document_ids[shown],
             ranker=self._identity,
             number=self.n_ranked,
             **extra,
@@ -317,6 +318,10 @@ class Explorer(Ranker):
     Whoever is around it asks it what to `believe` of a query, chooses what to show, has it say what to remember of that
     (`memory`) and take note of it (`note`), and hands on clicks to `learn`. Input has been checked by then.
     """
+
+    templated: bool = False
+    """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
+    groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
 
     @abstractmethod
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:

@@ -46,6 +46,15 @@ class OnlineRidge:
             self._inverse -= spread.T @ np.linalg.solve(gram, spread)
         self.weights = self._inverse @ self._moment
 
+    def squared_widths(self, rows: Floats) -> Floats:
+        """x^T M^-1 x (m,) for each of `rows` (m, d), where M is the matrix of all rows so far with its penalty."""
+        return np.asarray(np.maximum(np.einsum("ij,ij->i", rows @ self._inverse, rows), 0.0))
+
+    @property
+    def log_det_ratio(self) -> float:
+        """log(det M / det(regularization I)); how much has been seen of all directions together."""
+        return float(np.linalg.slogdet(self._matrix / self._regularization)[1])
+
     def take_over(self, before: OnlineRidge, matching: Matching) -> None:
         """Go on from rows of other features: those that are gone leave, those that are new were 0.
 
