@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from fairexp.fairness.fairco import FairCo
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
+    from fairexp.rankers.bandits.batchrank import BatchRank
+    from fairexp.rankers.bandits.bubblerank import BubbleRank
+    from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
+    from fairexp.rankers.bandits.linear_cascade import C3UCB, CascadeLinUCB
+    from fairexp.rankers.bandits.ranked_bandits import RankedBandits
+    from fairexp.rankers.bandits.recurrank import RecurRank
+    from fairexp.rankers.bandits.toprank import TopRank
+    from fairexp.rankers.bandits.unirank import UniRank
     from fairexp.rankers.base import Explorer, Ranker
-    from fairexp.rankers.batchrank import BatchRank
-    from fairexp.rankers.bubblerank import BubbleRank
-    from fairexp.rankers.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
     from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
     from fairexp.rankers.dbgd import DBGD
-    from fairexp.rankers.linear_cascade import C3UCB, CascadeLinUCB
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
-    from fairexp.rankers.ranked_bandits import RankedBandits
-    from fairexp.rankers.recurrank import RecurRank
-    from fairexp.rankers.toprank import TopRank
-    from fairexp.rankers.unirank import UniRank
     from fairexp.types import Belief, Query, Ranking
 
 __version__ = "0.1.0"

@@ -12,24 +12,24 @@ from fairexp.fairness.fairexp import FairExp
 from fairexp.rankers.base import Explorer, Ranker
 
 NAMES = {
-    "batchrank": "fairexp.rankers.batchrank:BatchRank",
-    "bubblerank": "fairexp.rankers.bubblerank:BubbleRank",
-    "c3-ucb": "fairexp.rankers.linear_cascade:C3UCB",
-    "cascade-kl-ucb": "fairexp.rankers.cascade_ucb:CascadeKLUCB",
-    "cascade-linucb": "fairexp.rankers.linear_cascade:CascadeLinUCB",
-    "cascade-ucb1": "fairexp.rankers.cascade_ucb:CascadeUCB1",
+    "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",
+    "bubblerank": "fairexp.rankers.bandits.bubblerank:BubbleRank",
+    "c3-ucb": "fairexp.rankers.bandits.linear_cascade:C3UCB",
+    "cascade-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:CascadeKLUCB",
+    "cascade-linucb": "fairexp.rankers.bandits.linear_cascade:CascadeLinUCB",
+    "cascade-ucb1": "fairexp.rankers.bandits.cascade_ucb:CascadeUCB1",
     "dbgd": "fairexp.rankers.dbgd:DBGD",
-    "dcm-kl-ucb": "fairexp.rankers.cascade_ucb:DcmKLUCB",
+    "dcm-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:DcmKLUCB",
     "fairco": "fairexp.fairness.fairco:FairCo",
     "fixed": "fairexp.rankers.controls:FixedScores",
     "oracle": "fairexp.rankers.controls:Oracle",
     "pairrank": "fairexp.rankers.pairrank:PairRank",
     "pdgd": "fairexp.rankers.pdgd:PDGD",
     "random": "fairexp.rankers.controls:RandomRanker",
-    "rba": "fairexp.rankers.ranked_bandits:RankedBandits",
-    "recurrank": "fairexp.rankers.recurrank:RecurRank",
-    "toprank": "fairexp.rankers.toprank:TopRank",
-    "unirank": "fairexp.rankers.unirank:UniRank",
+    "rba": "fairexp.rankers.bandits.ranked_bandits:RankedBandits",
+    "recurrank": "fairexp.rankers.bandits.recurrank:RecurRank",
+    "toprank": "fairexp.rankers.bandits.toprank:TopRank",
+    "unirank": "fairexp.rankers.bandits.unirank:UniRank",
 }
 """The table of rankers: adding one is its file and its line here."""
 

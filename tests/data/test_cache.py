@@ -14,7 +14,7 @@ import pytest
 from fairexp.data import read_letor
 from fairexp.data.letor import layout as arranging
 from fairexp.data.letor.cache import cache_folder
-from fairexp.data.letor.rows import FolderStore
+from fairexp.data.letor.rows import FolderRows
 from fairexp.errors import DataError
 
 TEXT = "".join(f"{i % 5} qid:{i // 4} 1:{i} 2:{i * i % 17}\n" for i in range(40))
@@ -132,7 +132,7 @@ def test_a_full_disk_falls_back_to_memory_and_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(FolderStore, "append", full)
+    monkeypatch.setattr(FolderRows, "append", full)
     data = read_letor(source)
     assert not isinstance(data.features, np.memmap)
     assert np.array_equal(data.features, read_letor(source, cache=False).features)

@@ -10,8 +10,8 @@ import pytest
 
 from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, UniRank
 from fairexp.fairness.templates import best_template
+from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, layers
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.orders import add_orders, exchangeable, layers
 from fairexp.registry import NAMES, construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve
 

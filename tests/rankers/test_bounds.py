@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.rankers.bounds import bernoulli_kl, hoeffding_width, kl_bounds, kl_budget
+from fairexp.rankers.bandits.parts.bounds import bernoulli_kl, hoeffding_width, kl_bounds, kl_budget
 
 
 def bisected(rates, counts, budget, *, end):

@@ -23,11 +23,11 @@ from fairexp import (
     UniRank,
 )
 from fairexp.checks import check_ranker
-from fairexp.rankers.batchrank import splits
-from fairexp.rankers.cascade_ucb import OBSERVED, n_examined
+from fairexp.rankers.bandits.batchrank import splits
+from fairexp.rankers.bandits.cascade_ucb import OBSERVED, n_examined
+from fairexp.rankers.bandits.parts.neighbours import neighbour_pairs
+from fairexp.rankers.bandits.recurrank import pieces
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.neighbours import neighbour_pairs
-from fairexp.rankers.recurrank import pieces
 from fairexp.registry import NAMES, ranker_names
 
 HOSTS = ["batchrank", "bubblerank", "c3-ucb", "cascade-kl-ucb", "cascade-linucb", "cascade-ucb1", "dcm-kl-ucb"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.rankers.design import coordinates, fitted, optimal_design, trials
-from fairexp.rankers.orders import add_orders, blocks_along, exchangeable, interval_belief, layers
+from fairexp.rankers.bandits.parts.design import coordinates, fitted, optimal_design, trials
+from fairexp.rankers.bandits.parts.orders import add_orders, blocks_along, exchangeable, interval_belief, layers
 
 
 def random_order(rng, n, density=0.3):

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairexp.arrays import Ints
 from fairexp.data.letor.parser import BLOCK_VALUES, Parsed, parse_file
-from fairexp.data.letor.rows import Store, Values
+from fairexp.data.letor.rows import RowStore, Values
 from fairexp.errors import DataError
 from fairexp.kernels.data.scaling import scale_queries
 
@@ -24,7 +24,7 @@ class Layout:
     n_features: int
 
 
-def build(path: Path, store: Store, *, n_features: int | None, scale: bool) -> Layout:
+def build(path: Path, store: RowStore, *, n_features: int | None, scale: bool) -> Layout:
     """Read the file into `store`: "features" (N, d) and, where these are scaled, "raw" (N, d) beside them."""
     parsed = parse_file(path, store, n_features=n_features)
     if not parsed.runs:
@@ -79,7 +79,7 @@ def _layout(parsed: Parsed) -> tuple[Layout, Ints | None]:
     return layout, order
 
 
-def _rearrange(store: Store, parsed: Parsed, order: Ints | None, layout: Layout) -> None:
+def _rearrange(store: RowStore, parsed: Parsed, order: Ints | None, layout: Layout) -> None:
     """Write "raw" from "parsed": rows in the order of their queries, padded with zeros to one width."""
     values, d, n = store.whole("parsed"), layout.n_features, len(layout.grades)
     segments: list[tuple[int, Values]] = []
@@ -98,7 +98,7 @@ def _rearrange(store: Store, parsed: Parsed, order: Ints | None, layout: Layout)
         store.append("raw", block)
 
 
-def _scale(store: Store, layout: Layout) -> None:
+def _scale(store: RowStore, layout: Layout) -> None:
     """Write "features" from "raw", scaled to [0, 1] within each query."""
     d, offsets = layout.n_features, layout.offsets
     for first, last in query_blocks(offsets, n_rows=max(1, BLOCK_VALUES // d)):

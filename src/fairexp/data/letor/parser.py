@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairexp.arrays import Ints
 from fairexp.data.letor.blocks import line_blocks
 from fairexp.data.letor.numbers import nearest_float32
-from fairexp.data.letor.rows import Store, Values
+from fairexp.data.letor.rows import RowStore, Values
 from fairexp.errors import DataError
 from fairexp.kernels.data import letor as kernel
 
@@ -48,7 +48,7 @@ class Parsed:
         self.runs.append((query, n_rows))
 
 
-def parse_file(path: Path, store: Store, *, n_features: int | None) -> Parsed:
+def parse_file(path: Path, store: RowStore, *, n_features: int | None) -> Parsed:
     """Append the rows of the file to "parsed" of `store`; a row is as wide as the largest feature id so far.
 
     Where `n_features` is given every row has that width, and a larger id is an error.

@@ -67,13 +67,13 @@ def _cached(source: Path, n_features: int | None, scale: str | None) -> cached.E
     if found is not None:
         return found
     from fairexp.data.letor.layout import build
-    from fairexp.data.letor.rows import FolderStore
+    from fairexp.data.letor.rows import FolderRows
 
     try:
         folder = cached.begin_entry(key)
     except OSError:
         return None
-    store = FolderStore(folder)
+    store = FolderRows(folder)
     try:
         layout = build(source, store, n_features=n_features, scale=scale is not None)
         store.close()
@@ -88,9 +88,9 @@ def _cached(source: Path, n_features: int | None, scale: str | None) -> cached.E
 
 def _in_memory(source: Path, n_features: int | None, scale: str | None) -> Dataset:
     from fairexp.data.letor.layout import build
-    from fairexp.data.letor.rows import MemoryStore
+    from fairexp.data.letor.rows import MemoryRows
 
-    store = MemoryStore()
+    store = MemoryRows()
     layout = build(source, store, n_features=n_features, scale=scale is not None)
     shape = (len(layout.grades), layout.n_features)
     return Dataset(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Values = NDArray[np.float32]
 
 
-class Store(Protocol):
+class RowStore(Protocol):
     """Named float32 sequences that grow by appending."""
 
     def append(self, name: str, block: Values) -> None: ...
@@ -26,7 +26,7 @@ class Store(Protocol):
         ...
 
 
-class MemoryStore:
+class MemoryRows:
     """Keeps each sequence in one array that is grown in place by an eighth at a time."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class MemoryStore:
         return array
 
 
-class FolderStore:
+class FolderRows:
     """Appends to files `<name>.f32` of a folder, so that memory holds a block at a time."""
 
     def __init__(self, folder: Path) -> None:

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from fairexp.service.views.explain import pair_gaps
+from fairexp.service.views.explain import named_gaps
 
 if TYPE_CHECKING:
     from fairexp.service.bodies.budget import Budget
@@ -96,7 +96,7 @@ class Metrics:
             updates.add_metric([name], totals.updates)
             regret.add_metric([name], totals.regret)
             if runtime.shares is not None:
-                for pair in pair_gaps(totals.exposure, runtime.shares, runtime.spec.group_names):
+                for pair in named_gaps(totals.exposure, runtime.shares, runtime.spec.group_names):
                     unfairness.add_metric([name, "/".join(pair["groups"])], pair["unfairness"])
                 for group, amount in zip(runtime.spec.group_names, totals.exposure.tolist(), strict=True):
                     exposure.add_metric([name, group], amount)

@@ -98,12 +98,12 @@ def _ledger(shown: Shown, spec: PolicySpec) -> dict[str, Any] | None:
 def _account(exposure: Floats, shares: Floats, spec: PolicySpec) -> dict[str, Any]:
     return {
         "exposure": dict(zip(spec.group_names, exposure.tolist(), strict=True)),
-        "unfairness": pair_gaps(exposure, shares, spec.group_names),
+        "unfairness": named_gaps(exposure, shares, spec.group_names),
         "largest_gap": Ledger(shares, exposure).largest_gap,
     }
 
 
-def pair_gaps(exposure: Floats, shares: Floats, names: list[str]) -> list[dict[str, Any]]:
+def named_gaps(exposure: Floats, shares: Floats, names: list[str]) -> list[dict[str, Any]]:
     """The signed gap of every pair of groups: positive where the first has had more than its due."""
     table = Ledger(shares, exposure).gaps()
     return [

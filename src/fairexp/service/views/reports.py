@@ -8,14 +8,13 @@ import numpy as np
 import orjson
 
 from fairexp.arrays import Floats
-from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.ledger import pair_gaps as gaps_of_pairs
+from fairexp.fairness.ledger import Ledger, pair_gaps
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.policies.rankers import weights_of
 from fairexp.service.store.base import AddVersion
-from fairexp.service.views.explain import explain, pair_gaps
+from fairexp.service.views.explain import explain, named_gaps
 
 N_WEIGHTS = 10
 
@@ -100,7 +99,7 @@ def fairness_report(live: LivePolicy, *, points: int, recent: bool) -> dict[str,
         {"group": name, "share": share, "exposure": float(amount)}
         for (name, share), amount in zip(spec.groups.items(), exposure, strict=True)
     ]
-    told["pairs"] = [] if shares is None else pair_gaps(exposure, shares, names)
+    told["pairs"] = [] if shares is None else named_gaps(exposure, shares, names)
     told["largest_gap"] = None if shares is None else Ledger(shares, exposure).largest_gap
     told["history"] = _history(history, shares, names)
     return told
@@ -119,7 +118,7 @@ def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -
     }
     if shares is None:
         return told
-    gaps = gaps_of_pairs(columns["exposure"], shares)
+    gaps = pair_gaps(columns["exposure"], shares)
     for one in range(len(names)):
         for two in range(one + 1, len(names)):
             told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps[:, one, two].tolist()})

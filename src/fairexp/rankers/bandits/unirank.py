@@ -7,9 +7,9 @@ from math import log
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.rankers.bounds import bernoulli_kl
-from fairexp.rankers.neighbours import Neighbours
-from fairexp.rankers.query_memory import Table
+from fairexp.rankers.bandits.parts.bounds import bernoulli_kl
+from fairexp.rankers.bandits.parts.neighbours import Neighbours
+from fairexp.rankers.bandits.parts.query_memory import Table
 
 
 class UniRank(Neighbours):

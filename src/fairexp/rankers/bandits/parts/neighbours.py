@@ -7,9 +7,9 @@ from abc import abstractmethod
 import numpy as np
 
 from fairexp.arrays import Bools, Ints
-from fairexp.rankers.duels import Duels, ExchangeableBelief
-from fairexp.rankers.orders import blocks_along, exchangeable
-from fairexp.rankers.query_memory import Table
+from fairexp.rankers.bandits.parts.duels import Duels, ExchangeableBelief
+from fairexp.rankers.bandits.parts.orders import blocks_along, exchangeable
+from fairexp.rankers.bandits.parts.query_memory import Table
 from fairexp.types import Query
 
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.design import fitted, trials
-from fairexp.rankers.duels import HORIZON
+from fairexp.rankers.bandits.parts.design import fitted, trials
+from fairexp.rankers.bandits.parts.duels import HORIZON
+from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PerQueryExplorer
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PerQueryExplorer
-from fairexp.rankers.query_memory import Field, QueryRecord
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 

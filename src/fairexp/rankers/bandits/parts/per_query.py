@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.randomness import Seed
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryMemory, QueryRecord, Table, fits_record
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.query_memory import Field, QueryMemory, QueryRecord, Table, fits_record
 from fairexp.types import Belief, Query, Ranking
 
 MAX_QUERIES, MAX_DOCUMENTS = 1000, 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
-from fairexp.rankers.duels import Duels, ExchangeableBelief
-from fairexp.rankers.orders import exchangeable, layers
+from fairexp.rankers.bandits.parts.duels import Duels, ExchangeableBelief
+from fairexp.rankers.bandits.parts.orders import exchangeable, layers
 from fairexp.types import Query
 
 FACTOR = 3.43
@@ -24,7 +24,7 @@ class TopRank(Duels):
 
     A layer is not wholly ordered against the next: a document has at least one better one in the layer above. So the
     belief's certain orders are those found and what follows from them, not all pairs between layers. Inside `FairExp`
-    the layer's shuffle leaves documents exchangeable as `fairexp.rankers.orders.exchangeable` says, and only those are
+    the layer's shuffle leaves documents exchangeable as `orders.exchangeable` says, and only those are
     compared; with orders found under templates alone that is all pairs of one group in a layer.
 
     >>> ranker = TopRank(1, length=2, seed=0)

@@ -9,11 +9,11 @@ import numpy as np
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
+from fairexp.rankers.bandits.cascade_ucb import n_examined
+from fairexp.rankers.bandits.parts.duels import HORIZON
+from fairexp.rankers.bandits.parts.orders import interval_belief
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.cascade_ucb import n_examined
-from fairexp.rankers.duels import HORIZON
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.orders import interval_belief
 from fairexp.rankers.ridge import OnlineRidge
 from fairexp.rankers.scaling import shortened
 from fairexp.types import Belief, Query, Ranking

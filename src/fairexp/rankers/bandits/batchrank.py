@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.bounds import kl_bounds, kl_budget
-from fairexp.rankers.duels import HORIZON
+from fairexp.rankers.bandits.parts.bounds import kl_bounds, kl_budget
+from fairexp.rankers.bandits.parts.duels import HORIZON
+from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, layers
+from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PerQueryExplorer
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.orders import add_orders, exchangeable, layers
-from fairexp.rankers.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PerQueryExplorer
-from fairexp.rankers.query_memory import Field, QueryRecord
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.bounds import hoeffding_width
-from fairexp.rankers.duels import HORIZON
-from fairexp.rankers.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery
-from fairexp.rankers.query_memory import Field, QueryRecord, Table
+from fairexp.rankers.bandits.parts.bounds import hoeffding_width
+from fairexp.rankers.bandits.parts.duels import HORIZON
+from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord, Table
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_count
 

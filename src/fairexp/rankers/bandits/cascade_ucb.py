@@ -9,10 +9,10 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.bounds import hoeffding_width, kl_bounds, kl_budget
-from fairexp.rankers.orders import interval_belief
-from fairexp.rankers.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
-from fairexp.rankers.query_memory import Field, QueryRecord
+from fairexp.rankers.bandits.parts.bounds import hoeffding_width, kl_bounds, kl_budget
+from fairexp.rankers.bandits.parts.orders import interval_belief
+from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice
 

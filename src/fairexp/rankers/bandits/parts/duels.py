@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.orders import add_orders
-from fairexp.rankers.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
-from fairexp.rankers.query_memory import Field, QueryRecord
+from fairexp.rankers.bandits.parts.orders import add_orders
+from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 
