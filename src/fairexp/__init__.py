@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BatchRank": "rankers.batchrank",
+    "BatchRank": "rankers.bandits.batchrank",
     "Belief": "types",
-    "BubbleRank": "rankers.bubblerank",
-    "C3UCB": "rankers.linear_cascade",
-    "CascadeKLUCB": "rankers.cascade_ucb",
-    "CascadeLinUCB": "rankers.linear_cascade",
-    "CascadeUCB1": "rankers.cascade_ucb",
+    "BubbleRank": "rankers.bandits.bubblerank",
+    "C3UCB": "rankers.bandits.linear_cascade",
+    "CascadeKLUCB": "rankers.bandits.cascade_ucb",
+    "CascadeLinUCB": "rankers.bandits.linear_cascade",
+    "CascadeUCB1": "rankers.bandits.cascade_ucb",
     "DBGD": "rankers.dbgd",
-    "DcmKLUCB": "rankers.cascade_ucb",
+    "DcmKLUCB": "rankers.bandits.cascade_ucb",
     "Explorer": "rankers.base",
     "FairCo": "fairness.fairco",
     "FairExp": "fairness.fairexp",
@@ -61,12 +61,12 @@ _HOMES = {
     "PairRank": "rankers.pairrank",
     "Query": "types",
     "RandomRanker": "rankers.controls",
-    "RankedBandits": "rankers.ranked_bandits",
+    "RankedBandits": "rankers.bandits.ranked_bandits",
     "Ranker": "rankers.base",
     "Ranking": "types",
-    "RecurRank": "rankers.recurrank",
-    "TopRank": "rankers.toprank",
-    "UniRank": "rankers.unirank",
+    "RecurRank": "rankers.bandits.recurrank",
+    "TopRank": "rankers.bandits.toprank",
+    "UniRank": "rankers.bandits.unirank",
 }
 
 __all__ = [

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_the_reading_is_computed_from_the_runs(made: tuple[Path, Done]) -> None:
     assert f"Without it the gap grew to {results['pairrank']['max UF']:,.0f}" in text
     assert f"FairExp kept unfairness within {TOLERANCE:g} in " in text
     page = (out / "report.html").read_text()
-    assert f"at {kept:.0f}% of PairRank&#x27;s online NDCG." in page
+    assert f"at {kept:.0f}% of PairRank's online NDCG." in unescape(page)
 
 
 def test_the_report_has_a_line_for_every_ranker(made: tuple[Path, Done]) -> None:

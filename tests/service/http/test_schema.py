@@ -123,6 +123,12 @@ def _aim(running: Live, case: Any, ranking_id: str, number: int) -> None:
             **rank_body(number),
             **{key: case.body[key] for key in ("k", "user", "session") if key in case.body},
         }
+    if case.method == "PUT" and isinstance(case.body, dict) and number % 4 == 1:
+        case.body = {
+            "ranker": "pdgd",
+            "features": 2,
+            **{key: case.body[key] for key in ("length",) if key in case.body},
+        }
     if case.path == "/rank/{model}" and isinstance(case.body, dict) and number % 4 == 1:
         names = ("relevance", "freshness", "price")
         fields = [{"name": name, "value": 0.5} for name in names] + [{"name": "seller", "value": "small"}]

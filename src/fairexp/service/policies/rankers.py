@@ -12,16 +12,16 @@ import numpy as np
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.rankers.base import Ranker
-from fairexp.registry import construct, parameters_of, ranker_names
+from fairexp.registry import classes_of, construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.types import Query
 
 if TYPE_CHECKING:
     from fairexp.service.policies.spec import PolicySpec
 
-RANKERS = tuple(name for name in ranker_names() if "grades" not in parameters_of(name))
-"""The rankers that a policy may name: all but those that must know the truth. Import paths are not among them, because
-a request must not be able to load code."""
+RANKERS = tuple(name for name in ranker_names() if not any(each.needs_query_id for each in classes_of(name)))
+"""The rankers that a policy may name: all but those that go by the ids of queries, which a policy does not hand on.
+Import paths are not among them, because a request must not be able to load code."""
 
 LARGEST = 1e15
 """Numbers beyond this have no use as parameters, and not all of them would come back from the store as they were."""

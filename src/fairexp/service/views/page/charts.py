@@ -13,6 +13,7 @@ from fairexp.charts.drawing import HEIGHT, WIDTH, Frame, draw, dressed
 from fairexp.charts.extra import altair
 from fairexp.charts.labels import Axis
 from fairexp.charts.style import COLOURS, FAIR_COLOURS
+from fairexp.measures import MAX_UF
 
 EDGES_MS = (0, 1, 2, 3, 5, 7.5, 10, 15, 25, 50, 100, 250, 500, 1000, 2500)
 """Where bars of the chart of times begin and end."""
@@ -61,7 +62,7 @@ def _larger(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str) -> Any:
     rows = [
-        {"ranker": ranker, "user": "live", "seed": 0, "round": at, "unfairness": gap}
+        {"ranker": ranker, "user": "live", "seed": 0, "round": at, MAX_UF.name: gap}
         for at, gap in zip(history["round"], history["largest_gap"], strict=True)
     ]
     return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme)
