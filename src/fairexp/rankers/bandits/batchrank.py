@@ -41,7 +41,7 @@ class BatchRank(PerQueryExplorer):
     position, and goes on with the next stage. A batch with as many documents as positions goes on too (the published
     text leaves it waiting). Regret is O(K^3 L log T / gap) under cascade and position-based models.
 
-    The growth of stages, the factor 3 and the rate are from memory of the paper: experimental. It is slow: no order is
+    The growth of stages, the factor 3 and the rate were not checked against the paper: experimental. It is slow: no order is
     found before n_0 counts, so give it few, frequent queries. A document that joins catches up in the first stage of
     the first batch, and starts any other anew; so do candidates that come and go.
 

@@ -22,7 +22,7 @@ class BubbleRank(Neighbours):
     one is, they are exchanged for good, from the top down and again until no neighbours are known to stand wrong. A
     list that is shown has at most K / 2 neighbours exchanged, so with high probability it is at most that many pairs
     worse than the one it starts from, at every round. Under click models as for `TopRank` regret is
-    O(L K / gap * log T) (from memory).
+    O(L K / gap * log T) (not checked against the paper).
 
     The published algorithm shows all documents (K = L). With more candidates than positions the last position is
     contested by a document drawn from the rest, which enters the list if it is certainly better: experimental.

@@ -80,7 +80,7 @@ class C3UCB(LinearCascade):
 
     The width's factor is `noise` sqrt(ln(det V / (lambda^d delta^2))) + sqrt(lambda), with delta = 1 / sqrt(`horizon`);
     `noise` is R, 1/2 for clicks. Regret is O~(d sqrt(T K)). `regularization` is lambda, at least the sum of the squared
-    position weights for the published bound (from memory).
+    position weights for the published bound (not checked against the paper).
 
     Li, Wang, Zhang and Chen, "Contextual combinatorial cascading bandits", ICML 2016.
     """
@@ -116,7 +116,7 @@ class CascadeLinUCB(LinearCascade):
     """Linear cascading bandits: M = I + sum of x x^T / sigma^2 over examined documents.
 
     The width's factor is `width`, or with "theory" sqrt(d ln(1 + T K / d) + 2 ln(T K)) + `bound`, for `horizon` = T
-    rounds and ||theta*|| <= `bound`. Regret is O~(K d sqrt(T)) (from memory). `noise` is sigma.
+    rounds and ||theta*|| <= `bound`. Regret is O~(K d sqrt(T)) (not checked against the paper). `noise` is sigma.
 
     Zong, Ni, Sung, Ke, Wen and Kveton, "Cascading bandits for large-scale recommendation problems", UAI 2016.
     """
