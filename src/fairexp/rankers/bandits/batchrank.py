@@ -41,9 +41,9 @@ class BatchRank(PerQueryExplorer):
     position, and goes on with the next stage. A batch with as many documents as positions goes on too (the published
     text leaves it waiting). Regret is O(K^3 L log T / gap) under cascade and position-based models.
 
-    The growth of stages, the factor 3 and the rate were not checked against the paper: experimental. It is slow: no order is
-    found before n_0 counts, so give it few, frequent queries. A document that joins catches up in the first stage of
-    the first batch, and starts any other anew; so do candidates that come and go.
+    The growth of stages, the factor 3 and the rate were not checked against the paper: experimental. It is slow: no
+    order is found before n_0 counts, so give it few, frequent queries. A document that joins catches up in the first
+    stage of the first batch, and starts any other anew; so do candidates that come and go.
 
     Inside `FairExp` each group has batches of its own: those of one group in a layer (`exchangeable`). Templates give
     all of them the same positions on average, so their rates may be compared, and those of other groups may not.
