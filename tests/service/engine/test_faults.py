@@ -30,7 +30,7 @@ def test_a_store_that_fails_and_comes_back(live: Start, sqlite_address: str, mon
     ranked = _post(running).json()
     before = _policy(running)
     fairness = running.client.get("/v1/policies/shop/fairness").json()
-    with failing(monkeypatch):
+    with failing(running, monkeypatch):
         for _ in range(3):
             answer = _post(running)
             assert answer.status_code == 503
@@ -62,15 +62,16 @@ def test_recovery_goes_on_after_what_nobody_foresaw(live: Start, sqlite_address:
         reopen()
 
     monkeypatch.setattr(running.service.engine.store, "reopen", odd)
-    with failing(monkeypatch):
+    with failing(running, monkeypatch):
         assert _post(running).status_code == 503
     running.wait_ready()
     assert len(tried) >= 3 and _post(running).status_code == 200
 
 
 @contextmanager
-def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All writes fail as on a disk that has become read-only."""
+def failing(running: Live, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All writes of a service fail as on a disk that has become read-only."""
+    store: Any = running.service.engine.store
     connect = SqliteDatabase._connect
 
     def read_only(self: SqliteDatabase) -> Any:
@@ -78,13 +79,9 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         connection.execute("PRAGMA query_only = ON")
         return connection
 
-    import gc
-
     with monkeypatch.context() as patch:
         patch.setattr(SqliteDatabase, "_connect", read_only)
-        for database in [each for each in gc.get_objects() if isinstance(each, SqliteDatabase)]:
-            if database._writer is not None:
-                database._writer.execute("PRAGMA query_only = ON")
+        store.database._writer.execute("PRAGMA query_only = ON")
         yield
 
 
