@@ -65,7 +65,7 @@ def as_document_ids(ids: ArrayLike, *, n: int, name: str = "document_ids") -> ND
     if len(set(values)) != n:
         twice = next(each for place, each in enumerate(values) if each in values[:place])
         raise ArgumentError(name, f"{twice!r} twice", "ids that differ from each other", "List each candidate once.")
-    return given.astype(np.int64) if given.dtype.kind in "iu" else given
+    return given.astype(np.int64, copy=False) if given.dtype.kind in "iu" else given
 
 
 def as_shares(shares: ArrayLike) -> Floats:
