@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from fairexp.simulation.pool.worker import is_stopping, report
 from fairexp.simulation.settings import DataSettings, RunSettings
+from tests.waiting import until
 
 SMALL = RunSettings(ranker="random", data=DataSettings("mslr-pagerank", n_queries=5), rounds=10, n_points=2)
 
@@ -52,10 +52,8 @@ def die(task: Task, *, data: Any) -> str:
 
 def until_stopped(task: Task, *, data: Any) -> str:
     report("under way")
-    deadline = time.monotonic() + 60
-    while not is_stopping() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return "stopped" if is_stopping() else "not stopped"
+    until(is_stopping, "nobody said that it should stop")
+    return "stopped"
 
 
 def page_faults(task: Task, *, data: Any) -> int:

@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.bounds import kl_bounds, kl_budget
-from fairexp.rankers.bandits.parts.duels import HORIZON
 from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, layers
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PerQueryExplorer
+from fairexp.rankers.bandits.parts.per_query import PerQuery, PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import check_count
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +28,7 @@ class BatchBelief(Belief):
     due: Bools
 
 
-class BatchRank(PerQueryExplorer):
+class BatchRank(PlannedExplorer):
     """Shows the least shown of each batch in random order, and splits it when click rates are certainly apart.
 
     A batch is a layer of the orders found so far. At stage l each of its documents is shown until it was counted
@@ -59,19 +56,6 @@ class BatchRank(PerQueryExplorer):
         "batch": Field(np.int64),
         "better": Field(np.bool_, axes=2),
     }
-
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        horizon: int = HORIZON,
-        max_queries: int = MAX_QUERIES,
-        max_documents: int = MAX_DOCUMENTS,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
-        self.horizon = check_count("horizon", horizon)
 
     def needed(self, stage: int) -> int:
         """How often each document of a batch is counted at this stage.

@@ -10,8 +10,7 @@ import numpy as np
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.bounds import hoeffding_width
-from fairexp.rankers.bandits.parts.duels import HORIZON
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery
+from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord, Table
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_count

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.design import fitted, trials
-from fairexp.rankers.bandits.parts.duels import HORIZON
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PerQueryExplorer
+from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import check_count
 
 DROPPED = -1
 """The phase of a document that is certainly not among the best of its part."""
@@ -47,7 +45,7 @@ class PlannedBelief(Belief):
     plan: Plan
 
 
-class RecurRank(PerQueryExplorer):
+class RecurRank(PlannedExplorer):
     """Tries the documents of each part in its first position, as often as an optimal design says, and splits the part.
 
     A part owns a run of positions. In phase l its trials number 4^l d ln(2 n K l (l + 1) sqrt(T)) for d dimensions that
@@ -84,8 +82,8 @@ class RecurRank(PerQueryExplorer):
         max_documents: int = MAX_DOCUMENTS,
         seed: Seed = None,
     ) -> None:
-        super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
-        self.horizon = check_count("horizon", horizon)
+        limits = {"horizon": horizon, "max_queries": max_queries, "max_documents": max_documents}
+        super().__init__(n_features, length=length, seed=seed, **limits)
         self._n_positions = self.length  # a shorter list on request leaves the parts as they are
 
     def budget(self, phase: int, n_documents: int) -> float:

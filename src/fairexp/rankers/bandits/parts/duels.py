@@ -10,14 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.orders import add_orders
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
+from fairexp.rankers.bandits.parts.per_query import PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import check_count
-
-HORIZON = 10_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,7 +23,7 @@ class ExchangeableBelief(Belief):
     classes: Ints
 
 
-class Duels(PerQueryExplorer):
+class Duels(PlannedExplorer):
     """Counts, for pairs of documents that were exchangeable, the rounds in which one of them was clicked.
 
     - `lead` (n, n): clicks on i minus clicks on j over those rounds; `duels` (n, n): their number. What was not shown
@@ -43,19 +39,6 @@ class Duels(PerQueryExplorer):
     """
 
     fields: ClassVar = {"lead": Field(axes=2), "duels": Field(axes=2), "better": Field(np.bool_, axes=2)}
-
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        horizon: int = HORIZON,
-        max_queries: int = MAX_QUERIES,
-        max_documents: int = MAX_DOCUMENTS,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
-        self.horizon = check_count("horizon", horizon)
 
     @abstractmethod
     def _decided(self, lead: Floats, duels: Floats) -> Bools:

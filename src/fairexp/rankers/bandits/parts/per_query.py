@@ -16,8 +16,10 @@ from fairexp.rankers.bandits.parts.query_memory import Field, QueryMemory, Query
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
+from fairexp.validation import check_count
 
 MAX_QUERIES, MAX_DOCUMENTS = 1000, 200
+HORIZON = 10_000
 
 
 class PerQuery(Ranker):
@@ -126,6 +128,23 @@ class PerQueryExplorer(PerQuery, Explorer):
     def _groups(self, query: Query) -> Ints | None:
         """The candidates' groups (n,) where templates go by them, else None: what makes documents differ."""
         return query.groups if self.templated else None
+
+
+class PlannedExplorer(PerQueryExplorer):
+    """One that sets its error probabilities for `horizon` rounds of a query."""
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        horizon: int = HORIZON,
+        max_queries: int = MAX_QUERIES,
+        max_documents: int = MAX_DOCUMENTS,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
+        self.horizon = check_count("horizon", horizon)
 
 
 def _of_queries(arrays: State) -> State:
