@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from fairexp.rankers.base import Ranker
-from fairexp.types import Query
 
 
 class Sound(Ranker):
@@ -351,60 +350,3 @@ class StartsCountingAnew(Sound):
     def take_over(self, before, matching):
         self.weights = matching.weights(before.weights)
         return self
-
-
-class LearnsPartsTwice(Sound):
-    """It counts positions without a click each time that it hears of them."""
-
-    learns_by_increments = True
-
-    def _update(self, ranking, clicks):
-        self.weights = self.weights + 0.01 * (clicks.sum() - (~clicks).sum())
-
-
-class KeepsNoAccount(Sound):
-    keeps_account = True
-
-
-class ForgetsToCharge(Sound):
-    keeps_account = True
-
-    def account(self):
-        return np.zeros(2)
-
-    def _rank(self, query, rng):
-        ranking = super()._rank(query, rng)
-        return replace(ranking, exposure=np.ones(len(ranking)))
-
-
-class NeverQualified(Sound):
-    keeps_tolerance = True
-
-
-class QualifiedWithoutTolerance(Sound):
-    def _rank(self, query, rng):
-        return replace(super()._rank(query, rng), qualified=True)
-
-
-class TakesNameless(Sound):
-    needs_query_id = True
-
-    def _check_query(self, query):
-        super()._check_query(replace(query, query_id="any") if isinstance(query, Query) else query)
-
-
-class WantsNames(Sound):
-    def _rank(self, query, rng):
-        if query.query_id is None:
-            raise KeyError("no id")
-        return super()._rank(query, rng)
-
-
-class LosesAParameter(Sound):
-    def __init__(self, n_features=5, *, length=10, step=0.1, seed=None):
-        super().__init__(n_features, length=length, seed=seed)
-
-
-class ClonesWhatItLearned(Sound):
-    def clone(self, seed=None):
-        return super().clone(seed).restore(self.state())

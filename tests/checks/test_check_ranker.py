@@ -9,6 +9,7 @@ from fairexp.checks import CheckFailed, all_queries, check_ranker
 from fairexp.checks.comparison import first_difference, size_of
 from fairexp.errors import FairexpError
 from tests.checks import broken as rankers
+from tests.checks import broken_traits as traits
 
 LISTS = "shown documents are distinct"
 SCORES = "scores are finite"
@@ -70,15 +71,19 @@ BROKEN = [
     (rankers.TakesForeign, FOREIGN, "another ranker's ranking was accepted"),
     (rankers.MixesUpFeatures, TAKE_OVER, "see _take_over()"),
     (rankers.StartsCountingAnew, TAKE_OVER, "it has shown 0 rankings"),
-    (rankers.LearnsPartsTwice, "clicks on one ranking may be learned in parts", "without clicks changed 'weights'"),
-    (rankers.KeepsNoAccount, ACCOUNT, "account() is None"),
-    (rankers.ForgetsToCharge, ACCOUNT, "account() went from"),
-    (rankers.NeverQualified, QUALIFIED, "keeps_tolerance is True"),
-    (rankers.QualifiedWithoutTolerance, QUALIFIED, "keeps_tolerance is False"),
-    (rankers.TakesNameless, QUERY_ID, "without an id was accepted"),
-    (rankers.WantsNames, QUERY_ID, "KeyError"),
-    (rankers.LosesAParameter, CLONE, "AttributeError"),
-    (rankers.ClonesWhatItLearned, CLONE, "of the clone's state is not a new ranker's"),
+    (
+        traits.LearnsPartsTwice,
+        "clicks on one ranking may be learned in parts",
+        "without clicks changed 'weights'",
+    ),
+    (traits.KeepsNoAccount, ACCOUNT, "account() is None"),
+    (traits.ForgetsToCharge, ACCOUNT, "account() went from"),
+    (traits.NeverQualified, QUALIFIED, "keeps_tolerance is True"),
+    (traits.QualifiedWithoutTolerance, QUALIFIED, "keeps_tolerance is False"),
+    (traits.TakesNameless, QUERY_ID, "without an id was accepted"),
+    (traits.WantsNames, QUERY_ID, "KeyError"),
+    (traits.LosesAParameter, CLONE, "AttributeError"),
+    (traits.ClonesWhatItLearned, CLONE, "of the clone's state is not a new ranker's"),
 ]
 
 

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from benchmarks.hostile import bodies
 from fairexp.mistakes import Mistake
 from fairexp.service.bodies import reader
-from fairexp.service.bodies.budget import Budget
 from fairexp.service.bodies.candidates import candidates_of
 from fairexp.service.bodies.decode import read_feedback, read_metarank, read_metarank_events, read_policy, read_ranking
 from fairexp.service.bodies.reader import Reader
@@ -312,55 +311,6 @@ def test_a_batch_has_so_many_events_in_all(live: Start, sqlite_address: str) -> 
 
 
 # Memory for bodies
-
-
-def test_the_largest_body_that_is_not_whole_makes_room() -> None:
-    async def play() -> None:
-        budget, dropped = Budget(100), []
-
-        async def slow() -> None:
-            with budget.arrival() as arrival:
-                try:
-                    async with asyncio.timeout(60) as arrival.deadline:
-                        budget.add(arrival, 60)
-                        await asyncio.Event().wait()
-                except TimeoutError:
-                    dropped.append(arrival.dropped)
-
-        task = asyncio.create_task(slow())
-        while budget.used < 60:
-            await asyncio.sleep(0)
-        with budget.arrival() as small, budget.arrival() as whole:
-            budget.add(whole, 30)
-            whole.whole = True
-            budget.add(small, 40)
-            assert budget.used == 70
-            await task
-            with pytest.raises(ServiceError, match="max_bodies_bytes"):
-                budget.add(small, 40)  # the only one that is not whole
-            assert budget.used == 30
-        assert (dropped, budget.used, budget.refused) == ([True], 0, 2)
-
-    asyncio.run(play())
-
-
-def test_a_body_that_had_to_go_takes_no_more_room() -> None:
-    """Its next part may be on its way when it is dropped: it is refused, and counts for nothing."""
-    budget = Budget(100)
-    with budget.arrival() as slow, budget.arrival() as other:
-        budget.add(slow, 60)
-        budget.add(other, 50)
-        assert slow.dropped and budget.used == 50
-        for _ in range(3):
-            with pytest.raises(ServiceError, match="max_bodies_bytes"):
-                budget.add(slow, 20)
-    assert budget.used == 0
-    with budget.arrival() as whole, budget.arrival() as late:
-        budget.add(whole, 90)
-        whole.whole = True
-        with pytest.raises(ServiceError, match="max_bodies_bytes"):
-            budget.add(late, 30)
-    assert budget.used == 0
 
 
 @pytest.mark.parametrize("where", ["fields", "items[1].fields"])
