@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.validation import as_document_ids, as_features, as_groups
+from fairexp.validation import as_document_ids, as_features, as_groups, as_pins, check_number
 
 __all__ = ["Belief", "Query", "Ranking"]
 
@@ -27,6 +27,10 @@ class Query:
     Rankers that learn of each query by itself know it by `query_id` and its candidates by `document_ids` (n,), texts
     or whole numbers that differ from each other.
 
+    Where fairness is of more than one kind, `labels` are other groups by name, each (n,) integers from 0; `segment` is
+    whose ledger the round belongs to; and `weight` is what a unit of exposure is worth in it. `pinned` documents have
+    their place: it maps positions, from 0, to candidates.
+
     >>> Query(features=[[0.0, 1.0], [2.0, 3.0]], groups=[0, 1]).n_candidates
     2
     """
@@ -35,6 +39,10 @@ class Query:
     groups: Ints | None = None
     query_id: str | int | None = None
     document_ids: NDArray[np.generic] | None = None
+    labels: Mapping[str, Ints] = field(default_factory=dict)
+    segment: str | int | None = None
+    weight: float = 1.0
+    pinned: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         features = as_features(self.features)
@@ -45,6 +53,13 @@ class Query:
             object.__setattr__(self, "groups", as_groups(self.groups, n=features.shape[0]))
         if self.document_ids is not None:
             object.__setattr__(self, "document_ids", as_document_ids(self.document_ids, n=features.shape[0]))
+        if self.labels:
+            made = {key: as_groups(of, n=features.shape[0], name=f"labels[{key!r}]") for key, of in self.labels.items()}
+            object.__setattr__(self, "labels", made)
+        if self.weight != 1.0:
+            object.__setattr__(self, "weight", check_number("weight", self.weight, above=0.0))
+        if self.pinned:
+            object.__setattr__(self, "pinned", as_pins(self.pinned, n=features.shape[0]))
 
     @property
     def n_candidates(self) -> int:
@@ -99,7 +114,9 @@ class Ranking:
     showed it and as which of its rankings.
 
     A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
-    `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`).
+    `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`). Of
+    several constraints `unfairness` is the first's; `gaps` has the largest gap of each by its name, `met` whether that
+    is within its tolerance, and `qualified` is whether all are. `pinned` (m,) says which positions were not chosen.
     """
 
     shown: Ints
@@ -116,6 +133,12 @@ class Ranking:
     unfairness: float | Floats | None = None
     added_regret: int = 0
     qualified: bool | None = None
+    labels: Mapping[str, Ints] = field(default_factory=dict)
+    segment: str | int | None = None
+    weight: float = 1.0
+    pinned: Bools | None = None
+    gaps: Mapping[str, float] = field(default_factory=dict)
+    met: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def template(self) -> Ints | None:
@@ -138,7 +161,10 @@ class Ranking:
             features=self.features[kept],
             scores=self.scores[kept],
             groups=None if self.groups is None else self.groups[kept],
+            document_ids=None if self.document_ids is None else self.document_ids[kept],
             exposure=None if self.exposure is None else self.exposure[kept],
+            labels={key: of[kept] for key, of in self.labels.items()},
+            pinned=None if self.pinned is None else self.pinned[kept],
             memory=memory,
         )
 

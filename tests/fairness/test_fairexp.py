@@ -189,7 +189,7 @@ def test_states_that_do_not_fit_are_refused_and_change_nothing():
     for other in (PairRank(4, length=8), make(PairRank(5, length=8)), make(shares=(1, 1, 1))):
         with pytest.raises(StateError):
             ranker.restore(other.state())
-    broken = {**before, "exposure": np.array([np.nan, 0.0])}
+    broken = {**before, "constraint.0.ledgers.rows": np.array([[[np.nan, 0.0]]])}
     with pytest.raises(StateError, match="exposure"):
         ranker.restore(broken)
     after = ranker.state()

@@ -1,0 +1,46 @@
+"""Rankings around documents that have their place: what is pinned leaves a smaller problem of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Bools, Floats, Ints
+from fairexp.fairness.ledger import amounts_by_group
+from fairexp.fairness.rankings import BestRanking, Demand, find_ranking, outcome_of
+
+
+def find_around(
+    pinned: Mapping[int, int],
+    order: Ints,
+    demands: Sequence[Demand],
+    relation: tuple[Bools, Ints],
+    *,
+    exposure: Floats,
+    **options: Any,
+) -> BestRanking:
+    """`find_ranking` with the documents `pinned` by position at their places.
+
+    They are charged, and leave the draw and the curve; orders between them and others do not count.
+    """
+    if not pinned:
+        return find_ranking(order, demands, relation, exposure=exposure, **options)
+    positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
+    free = np.delete(np.arange(len(exposure)), positions)
+    charged = [
+        replace(each, spent=each.spent + amounts_by_group(each.groups[documents], exposure[positions], len(each.shares)))
+        for each in demands
+    ]
+    if len(free) == 0:
+        outcomes = tuple(outcome_of(documents, each, exposure, 0.0) for each in demands)
+        return BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
+    best = find_ranking(order[~np.isin(order, documents)], charged, relation, exposure=exposure[free], **options)
+    shown: Ints = np.empty(len(exposure), dtype=np.int64)
+    shown[positions], shown[free] = documents, best.shown
+    outcomes = tuple(
+        replace(outcome, template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
+    )
+    return replace(best, shown=shown, outcomes=outcomes)
