@@ -106,14 +106,9 @@ def best_template(
     >>> best.shown, best.template, best.unfairness
     (array([0, 2, 3]), array([0, 1, 1]), 0.0)
     """
-    curve, account, owed = _as_curve(exposure), np.asarray(spent, dtype=np.float64), as_shares(shares)
-    documents = _as_order(order)
-    belongs = as_groups(groups, n=len(documents))
-    relation = _as_relation(certain_order, len(documents))
-    if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
-        raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
-    if belongs.max() >= len(owed):
-        raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
+    curve, documents = as_curve(exposure), as_order(order)
+    belongs, account, owed = as_owed(groups, spent, shares, n=len(documents))
+    relation = as_relation(certain_order, len(documents))
     check_choice("scope", scope, SCOPES)
     check_choice("ties", ties, TIES)
     return find_template(
@@ -229,7 +224,18 @@ def check_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _as_curve(exposure: ArrayLike) -> Floats:
+def as_owed(groups: ArrayLike, spent: ArrayLike, shares: ArrayLike, *, n: int) -> tuple[Ints, Floats, Floats]:
+    """Groups (n,) of documents, what groups have been charged (G,) and their shares (G,), if they fit each other."""
+    account, owed, belongs = np.asarray(spent, dtype=np.float64), as_shares(shares), as_groups(groups, n=n)
+    if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
+        raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
+    if belongs.max() >= len(owed):
+        raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
+    return belongs, account, owed
+
+
+def as_curve(exposure: ArrayLike) -> Floats:
+    """Exposure by position (k,), or an `ArgumentError`."""
     curve = np.asarray(exposure)
     if curve.ndim != 1 or len(curve) == 0 or curve.dtype.kind not in "fiu":
         raise ArgumentError("exposure", repr(exposure), "one number per position")
@@ -238,14 +244,16 @@ def _as_curve(exposure: ArrayLike) -> Floats:
     return np.ascontiguousarray(curve, dtype=np.float64)
 
 
-def _as_relation(certain_order: ArrayLike, n: int) -> Bools:
+def as_relation(certain_order: ArrayLike, n: int) -> Bools:
+    """Certain orders (n, n), or an `ArgumentError`."""
     given = np.asarray(certain_order)
     if given.shape != (n, n) or given.dtype != np.bool_:
         raise ArgumentError("certain_order", f"{given.dtype} of shape {given.shape}", f"booleans of shape ({n}, {n})")
     return np.ascontiguousarray(given)
 
 
-def _as_order(order: ArrayLike) -> Ints:
+def as_order(order: ArrayLike) -> Ints:
+    """An exploration draw (n,), or an `ArgumentError`."""
     given = np.asarray(order)
     expected = "a permutation of 0..n-1: every document once, best first"
     if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
