@@ -11,8 +11,8 @@ from fairexp.arrays import Bools, Floats, Id, Ints, State, read_ids, written_ids
 from fairexp.errors import StateError
 from fairexp.fairness.constraint import GROUPS, Constraint
 from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.shares import new_shares
 from fairexp.fairness.rankings import Demand
+from fairexp.fairness.shares import new_shares
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.types import Query, Ranking
 
@@ -125,7 +125,9 @@ class Account:
         for key, empty in self._new_ledger().sum.state().items():
             own[f"ledgers.{key}"] = np.stack([each[key] for each in sums]) if sums else np.zeros((0, *empty.shape))
         own["ledgers.born"] = np.array([self.born[key] for key in self.ledgers], dtype=np.int64)
-        own["ledgers.shares"] = np.array([ledger.shares for ledger in self.ledgers.values()]).reshape(-1, self.constraint.n_cells)
+        own["ledgers.shares"] = np.array([ledger.shares for ledger in self.ledgers.values()]).reshape(
+            -1, self.constraint.n_cells
+        )
         own["ledgers.keys"] = written_ids("" if key is None else key for key in self.ledgers)
         return own
 

@@ -100,11 +100,12 @@ class Constraint:
 
     def groups_of(self, documents: Query | Ranking) -> Ints:
         """The group (n,) of each candidate, or of each document shown."""
-        first, *others = (_labels(documents, attribute) for attribute in self.attributes)
-        assert first is not None
-        groups: Ints = first
-        for labels, size in zip(others, self.sizes[1:], strict=True):
-            groups = groups * size + labels
+        groups: Ints | None = None
+        for attribute, size in zip(self.attributes, self.sizes, strict=True):
+            labels = _labels(documents, attribute)
+            assert labels is not None
+            groups = labels if groups is None else groups * size + labels
+        assert groups is not None
         return groups
 
     def ledger_key(self, documents: Query | Ranking) -> str | int | None:

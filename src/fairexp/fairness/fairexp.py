@@ -171,7 +171,8 @@ class FairExp(Ranker):
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         if ranking.pinned is not None:
-            ranking, clicks = _chosen(ranking), clicks[~ranking.pinned]
+            clicks = clicks[~ranking.pinned]
+            ranking = _chosen(ranking)
         assert ranking.exposure is not None
         if len(ranking):
             self.host.learn(ranking, clicks)

@@ -31,7 +31,9 @@ def find_around(
     positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
     free = np.delete(np.arange(len(exposure)), positions)
     charged = [
-        replace(each, spent=each.spent + amounts_by_group(each.groups[documents], exposure[positions], len(each.shares)))
+        replace(
+            each, spent=each.spent + amounts_by_group(each.groups[documents], exposure[positions], len(each.shares))
+        )
         for each in demands
     ]
     if len(free) == 0:

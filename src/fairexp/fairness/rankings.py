@@ -173,7 +173,7 @@ def _for_one(
     return BestRanking(best.shown, best.added_regret, best.exact, best.regret_bound, (outcome,))
 
 
-def _outcome(shown: Ints, demand: Demand, exposure: Floats, bound: float) -> Outcome:
+def outcome_of(shown: Ints, demand: Demand, exposure: Floats, bound: float) -> Outcome:
     """What showing these documents makes of a demand."""
     template = demand.groups[shown]
     after = demand.spent + amounts_by_group(template, exposure, len(demand.shares))
@@ -202,7 +202,7 @@ def _exhaustive(
         return found
 
     rankings = [np.array(shown) for shown in words((0,) * len(queues), [])]
-    gaps = np.array([[_outcome(shown, each, exposure, 0.0).gap for each in demands] for shown in rankings])
+    gaps = np.array([[outcome_of(shown, each, exposure, 0.0).gap for each in demands] for shown in rankings])
     kept, bounds = np.ones(len(rankings), dtype=np.bool_), []
     for c, each in enumerate(demands):
         least = float(gaps[kept, c].min())
@@ -224,5 +224,5 @@ def _exhaustive(
         fairest = min(gaps[i, 0] for i in equals)
         equals = [i for i in equals if gaps[i, 0] <= fairest + 1e-9]
     shown = rankings[min(equals, key=lambda i: place[rankings[i]].tolist())]
-    outcomes = tuple(_outcome(shown, each, exposure, bound) for each, bound in zip(demands, bounds, strict=True))
+    outcomes = tuple(outcome_of(shown, each, exposure, bound) for each, bound in zip(demands, bounds, strict=True))
     return BestRanking(shown, least_cost, True, least_cost, outcomes)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.rankers.matching import NEW, Matching
+from fairexp.rankers.matching import NEW, Matching, Number
 from fairexp.rankers.ridge import OnlineRidge
 from fairexp.rankers.scaling import shortened
 
@@ -139,7 +139,7 @@ class MeritShares(Shares):
 
     def seen(self, features: Floats, groups: Ints) -> NDArray[np.generic]:
         members = (np.arange(self.n_groups)[:, None] == groups).astype(np.float64)
-        return members @ self._rows(features, groups)
+        return np.asarray(members @ self._rows(features, groups))
 
     def note(self, seen: NDArray[np.generic] | None) -> None:
         self.sums = self.sums + np.asarray(seen, dtype=np.float64)
@@ -198,7 +198,7 @@ def _floored(amounts: Floats) -> Floats:
     return np.asarray(raised / raised.sum())
 
 
-def _by_group(before: NDArray[np.generic], groups: Ints) -> NDArray[np.generic]:
+def _by_group(before: NDArray[Number], groups: Ints) -> NDArray[Number]:
     after = np.zeros((len(groups), *before.shape[1:]), dtype=before.dtype)
     after[groups != NEW] = before[groups[groups != NEW]]
     return after
