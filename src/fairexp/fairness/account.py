@@ -114,6 +114,8 @@ class Account:
             return
         for key, old in before.ledgers.items():
             ledger = self._new_ledger()
+            if ledger.accrues and old.accrues and NEW not in groups:
+                ledger.shares = old.shares[groups]
             ledger.take_over(old, groups)
             ledger.sum.rounds = old.sum.rounds
             self.ledgers[key], self.born[key] = ledger, before.born[key]
@@ -123,7 +125,7 @@ class Account:
         own: State = {f"shares.{key}": value for key, value in self.shares.state().items()}
         sums = [ledger.sum.state() for ledger in self.ledgers.values()]
         for key, empty in self._new_ledger().sum.state().items():
-            own[f"ledgers.{key}"] = np.stack([each[key] for each in sums]) if sums else np.zeros((0, *empty.shape))
+            own[f"ledgers.{key}"] = np.array([each[key] for each in sums], dtype=empty.dtype).reshape(-1, *empty.shape)
         own["ledgers.born"] = np.array([self.born[key] for key in self.ledgers], dtype=np.int64)
         own["ledgers.shares"] = np.array([ledger.shares for ledger in self.ledgers.values()]).reshape(
             -1, self.constraint.n_cells

@@ -30,19 +30,29 @@ def find_around(
         return find_ranking(order, demands, relation, exposure=exposure, **options)
     positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
     free = np.delete(np.arange(len(exposure)), positions)
-    charged = [
-        replace(
-            each, spent=each.spent + amounts_by_group(each.groups[documents], exposure[positions], len(each.shares))
-        )
-        for each in demands
-    ]
     if len(free) == 0:
         outcomes = tuple(outcome_of(documents, each, exposure, 0.0) for each in demands)
         return BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
-    best = find_ranking(order[~np.isin(order, documents)], charged, relation, exposure=exposure[free], **options)
+    left = np.setdiff1d(order, documents)
+    number = np.empty(len(order), dtype=np.int64)
+    number[left] = np.arange(len(left))
+    certain, row = relation
+    best = find_ranking(
+        number[order[~np.isin(order, documents)]],
+        [_without(each, documents, exposure[positions], left) for each in demands],
+        (certain, row[left]),
+        exposure=exposure[free],
+        **options,
+    )
     shown: Ints = np.empty(len(exposure), dtype=np.int64)
-    shown[positions], shown[free] = documents, best.shown
+    shown[positions], shown[free] = documents, left[best.shown]
     outcomes = tuple(
         replace(outcome, template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
     )
     return replace(best, shown=shown, outcomes=outcomes)
+
+
+def _without(demand: Demand, pinned: Ints, exposure: Floats, left: Ints) -> Demand:
+    """The demand on the documents that are left when pinned ones have had their exposure."""
+    charged = amounts_by_group(demand.groups[pinned], exposure, len(demand.shares))
+    return replace(demand, groups=demand.groups[left], spent=demand.spent + charged)
