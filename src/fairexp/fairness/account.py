@@ -24,12 +24,14 @@ class Account:
     """The ledgers of a constraint and the shares of the moment.
 
     There is one ledger, under the key None, or one for each query or segment that was charged, the one charged longest
-    ago first. `born` says with which ranking each began: what is told later about rankings from before is dropped.
+    ago first. It `remembers` if rankings must carry something for it (`memory`). `born` says with which ranking each began: what is told later about rankings from before is dropped.
     """
 
     def __init__(self, constraint: Constraint, n_features: int) -> None:
         self.constraint = constraint
         self.shares = new_shares(constraint.owed, n_features=n_features, n_groups=constraint.n_cells)
+        self.fades = constraint.window is not None or constraint.half_life is not None
+        self.remembers = self.fades or self.shares.accrues
         self.ledgers: dict[Id | None, Ledger] = {}
         self.born: dict[Id | None, int] = {}
         if constraint.per is None:
@@ -59,7 +61,7 @@ class Account:
     def memory(self, query: Query, groups: Ints) -> dict[str, NDArray[np.generic]]:
         """What a ranking must remember for `charge` and `replace`, beside what it shows."""
         own: dict[str, NDArray[np.generic]] = {}
-        if self.constraint.window is not None or self.constraint.half_life is not None:
+        if self.fades:
             ledger = self.ledgers.get(self.constraint.ledger_key(query))
             own[ROUND] = np.array(0 if ledger is None else ledger.sum.rounds)
         seen = self.shares.seen(query.features, groups)

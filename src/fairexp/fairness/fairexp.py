@@ -148,14 +148,15 @@ class FairExp(Ranker):
         )
         memory = self.host.memory(query, belief, best.shown, rng)
         for number, (account, demand) in enumerate(zip(self.accounts, demands, strict=True)):
-            memory.update({f"{OWN}{number}.{key}": of for key, of in account.memory(query, demand.groups).items()})
+            if account.remembers:
+                memory.update({f"{OWN}{number}.{key}": of for key, of in account.memory(query, demand.groups).items()})
         return self._show(
             query,
             best.shown,
             belief.scores,
             belief=belief,
             memory=memory,
-            exposure=exposure * query.weight,
+            exposure=exposure if query.weight == 1.0 else exposure * query.weight,
             unfairness=best.outcomes[0].unfairness * query.weight,
             added_regret=best.added_regret,
             qualified=best.qualified,
@@ -173,18 +174,18 @@ class FairExp(Ranker):
         if ranking.pinned is not None:
             clicks = clicks[~ranking.pinned]
             ranking = _chosen(ranking)
-        assert ranking.exposure is not None
-        if len(ranking):
-            self.host.learn(ranking, clicks)
+        if len(ranking) == 0:
+            return
+        self.host.learn(ranking, clicks)
+        if ranking.exposure is not None:
             for account in self.accounts:
                 account.learn(ranking, ranking.exposure / ranking.weight, clicks)
 
     def _memories(self, ranking: Ranking) -> list[State]:
         """What a ranking remembers for each account."""
-        starts = [f"{OWN}{number}." for number in range(len(self.accounts))]
         return [
-            {key.removeprefix(start): of for key, of in ranking.memory.items() if key.startswith(start)}
-            for start in starts
+            _part(ranking.memory, f"{OWN}{number}.") if account.remembers else {}
+            for number, account in enumerate(self.accounts)
         ]
 
     def _score(self, features: Floats) -> Floats:
@@ -300,7 +301,7 @@ def _chosen(ranking: Ranking) -> Ranking:
     return ranking if ranking.pinned is None else ranking.without(np.flatnonzero(ranking.pinned).tolist())
 
 
-def _part(arrays: State, start: str) -> State:
+def _part(arrays: Mapping[str, NDArray[np.generic]], start: str) -> State:
     return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
 
 

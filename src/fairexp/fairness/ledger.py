@@ -123,7 +123,8 @@ class Ledger:
         return np.stack([amounts, amounts.sum() * self.shares / self.shares.sum()])
 
     def _balance(self, rows: Floats) -> Floats:
-        return np.asarray(rows[0] - rows[1] if self.accrues else rows[0])
+        balance: Floats = rows[0] - rows[1] if self.accrues else rows[0]
+        return balance
 
 
 def within(gap: float, tolerance: float) -> bool:
