@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger, shares_from
-from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
+from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, filled, find_template
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
@@ -111,7 +112,7 @@ class FairExp(Ranker):
         best = find_template(
             belief.draw,
             query.groups,
-            belief.relation,
+            belief.costs,
             exposure=exposure,
             spent=self.ledger.exposure,
             shares=self.ledger.shares,
@@ -120,15 +121,19 @@ class FairExp(Ranker):
             ties=self.ties,
             effort=self.effort,
         )
+        shown = best.shown
+        if belief.fill is not None:
+            shown = filled(best.template, query.groups, belief.fill)
+            belief = replace(belief, draw=filled(query.groups[belief.draw], query.groups, belief.fill))
         return self._show(
             query,
-            best.shown,
+            shown,
             belief.scores,
             belief=belief,
-            memory=self.host.memory(query, belief, best.shown, rng),
+            memory=self.host.memory(query, belief, shown, rng),
             exposure=exposure,
             unfairness=best.unfairness,
-            added_regret=best.added_regret,
+            added_regret=belief.in_orders(best.added_regret),
             qualified=best.qualified,
         )
 
