@@ -13,11 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.validation import as_document_ids, as_features, as_groups, as_pins, check_number
 
-__all__ = ["Belief", "Query", "Ranking"]
+__all__ = ["SURE", "Belief", "Query", "Ranking"]
+
+SURE = 100
+"""What reversing a certain order costs, where a `Belief` has expected regret."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +78,9 @@ class Belief:
     - `block` (n,): the block of each document, 0 for the best; no certain order separates a block.
     - `above` (n, n): `[a, b]` says that the document of row a surely belongs above the document of row b.
     - `by_row` (n,): the document of each row, where a ranker has them in another order; None where row i is document i.
+    - `regret` (n, n): where a ranker is never certain, what it expects to lose if the document of row a is shown below
+      that of row b, and `SURE` of which are as bad as reversing a certain order.
+    - `fill` (n,): the order in which documents take the positions of their group, where that is not the draw's.
 
     >>> above = np.array([[False, True], [False, False]])
     >>> belief = Belief(np.array([1.0, 2.0]), np.array([1, 0]), np.array([1, 0]), above, by_row=np.array([1, 0]))
@@ -87,6 +93,8 @@ class Belief:
     block: Ints
     above: Bools
     by_row: Ints | None = None
+    regret: Bytes | None = None
+    fill: Ints | None = None
 
     @property
     def relation(self) -> tuple[Bools, Ints]:
@@ -97,6 +105,16 @@ class Belief:
         row = np.empty_like(self.by_row)
         row[self.by_row] = rows
         return self.above, row
+
+    @property
+    def costs(self) -> tuple[Bools | Bytes, Ints]:
+        """`relation` with what reversing an order costs in place of whether it is certain: the same unless `regret`."""
+        certain, row = self.relation
+        return (certain if self.regret is None else self.regret), row
+
+    def in_orders(self, cost: int) -> float:
+        """A sum of `costs` in certain orders."""
+        return cost if self.regret is None else cost / SURE
 
     @cached_property
     def certain_order(self) -> Bools:
@@ -114,9 +132,10 @@ class Ranking:
     showed it and as which of its rankings.
 
     A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
-    `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`). Of
-    several constraints `unfairness` is the first's; `gaps` has the largest gap of each by its name, `met` whether that
-    is within its tolerance, and `qualified` is whether all are. `pinned` (m,) says which positions were not chosen.
+    `added_regret` (certain orders reversed for fairness, or what the host expects that to be) and whether the tolerance
+    could be met (`qualified`). Of several constraints `unfairness` is the first's; `gaps` has the largest gap of each
+    by its name, `met` whether that is within its tolerance, and `qualified` is whether all are. `pinned` (m,) says
+    which positions were not chosen.
     """
 
     shown: Ints
@@ -131,7 +150,7 @@ class Ranking:
     belief: Belief | None = field(default=None, repr=False)
     exposure: Floats | None = None
     unfairness: float | Floats | None = None
-    added_regret: int = 0
+    added_regret: float = 0
     qualified: bool | None = None
     labels: Mapping[str, Ints] = field(default_factory=dict)
     segment: str | int | None = None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fairexp import Constraint, FairExp, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError
 from fairexp.rankers.matching import Matching
+from fairexp.registry import construct, ranker_names
 
 BOTH = (Constraint(0.3), Constraint(0.4, by="type", shares=[2.0, 1.0]))
 
@@ -183,6 +184,35 @@ def test_pinned_documents_stay_and_the_rest_is_the_best_around_them(seed, severa
     best = min(worth(list_) for list_ in permutations(range(n), length) if fits(list_))
     assert worth(tuple(shown)) == best
     assert ranking.added_regret == best[1]
+
+
+@pytest.mark.parametrize("name", [name for name in ranker_names() if name.startswith("fairexp-")])
+def test_every_host_serves_several_constraints_and_pins(name):
+    rng = np.random.default_rng(0)
+    known = {
+        "n_features": 3,
+        "length": 5,
+        "horizon": 100,
+        "constraints": BOTH,
+        "theta": np.ones(3),
+        "weights": np.ones(3),
+    }
+    if name == "fairexp-oracle":
+        pytest.skip("the oracle knows its queries beforehand")
+    ranker, ids = construct(name, {}, known=known), np.arange(12)
+    for number in range(30):
+        features, groups, types = rng.random((12, 3)), ids % 2, ids // 2 % 2
+        pins = {1: int(rng.integers(12))} if number % 2 else {}
+        query = Query(features, groups, query_id=0, document_ids=ids, labels={"type": types}, pinned=pins)
+        ranking = ranker.rank(query)
+        assert len(set(ranking.shown)) == 5 and all(ranking.shown[at] == of for at, of in pins.items())
+        totals = [
+            np.bincount(of, weights=ranking.exposure, minlength=2) for of in (ranking.groups, types[ranking.shown])
+        ]
+        assert ranking.met.keys() == {"groups", "type"} and np.isfinite(totals).all()
+        ranker.update(ranking, rng.random(5) < 0.4)
+    copy = construct(name, {}, known=known).restore(ranker.state())
+    assert np.array_equal(copy.rank(query).shown, ranker.rank(query).shown)
 
 
 def test_clicks_on_pinned_documents_teach_nothing():

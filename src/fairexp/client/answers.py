@@ -50,7 +50,7 @@ class Explanation(Struct, frozen=True):
     certain_orders: list[CertainOrder]
     moved: list[Move]
     left_out: list[str]
-    added_regret: int
+    added_regret: float
     qualified: bool | None
     tolerance: float | None
     ledger: dict[str, Any] | None
@@ -64,7 +64,7 @@ class RankedList(Struct, frozen=True):
     version: int
     items: list[Item]
     qualified: bool | None
-    added_regret: int
+    added_regret: float
     explanation: Explanation | None = None
 
 
@@ -145,7 +145,7 @@ class Fairness(Struct, frozen=True):
     pairs: list[dict[str, Any]]
     largest_gap: float | None
     qualified_share: float | None
-    added_regret: int
+    added_regret: float
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
 
@@ -173,7 +173,7 @@ class Record(Struct, frozen=True):
     user: str | None
     session: str | None
     qualified: bool | None
-    added_regret: int
+    added_regret: float
     items: list[RecordedItem]
     explanation: Explanation
     feedback: list[dict[str, Any]]

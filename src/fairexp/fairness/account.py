@@ -24,7 +24,8 @@ class Account:
     """The ledgers of a constraint and the shares of the moment.
 
     There is one ledger, under the key None, or one for each query or segment that was charged, the one charged longest
-    ago first. It `remembers` if rankings must carry something for it (`memory`). `born` says with which ranking each began: what is told later about rankings from before is dropped.
+    ago first. `born` says with which ranking each began: what is told later about rankings from before is dropped. The
+    account `remembers` if rankings must carry something for it (`memory`).
     """
 
     def __init__(self, constraint: Constraint, n_features: int) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from fairexp.arrays import Bools, Floats, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
-from fairexp.fairness.constraint import Constraint, check_constraints
+from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
 from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import find_around
-from fairexp.fairness.templates import EFFORT, SCOPES, TIES
+from fairexp.fairness.templates import EFFORT, SCOPES, TIES, filled
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import as_clicks, check_choice, check_count
 
+Documents = TypeVar("Documents", Query, Ranking)
 OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
@@ -133,32 +135,38 @@ class FairExp(Ranker):
             raise ArgumentError("query.pinned", query.pinned, f"positions below {n_shown}, as many as are shown")
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        belief = self.host.believe(query, rng)
+        asked = self._for_host(query)
+        belief = self.host.believe(asked, rng)
         exposure = self.exposure[: min(self.length, query.n_candidates)]
         demands = [account.demand(query) for account in self.accounts]
         best = find_around(
             query.pinned,
             belief.draw,
             demands,
-            belief.relation,
+            belief.costs,
             exposure=exposure,
             scope=self.scope,
             ties=self.ties,
             effort=self.effort,
         )
-        memory = self.host.memory(query, belief, best.shown, rng)
+        shown = best.shown
+        if belief.fill is not None:
+            assert asked.groups is not None
+            shown = filled(asked.groups[shown], asked.groups, belief.fill)
+            belief = replace(belief, draw=filled(asked.groups[belief.draw], asked.groups, belief.fill))
+        memory = self.host.memory(asked, belief, shown, rng)
         for number, (account, demand) in enumerate(zip(self.accounts, demands, strict=True)):
             if account.remembers:
                 memory.update({f"{OWN}{number}.{key}": of for key, of in account.memory(query, demand.groups).items()})
         return self._show(
             query,
-            best.shown,
+            shown,
             belief.scores,
             belief=belief,
             memory=memory,
             exposure=exposure if query.weight == 1.0 else exposure * query.weight,
             unfairness=best.outcomes[0].unfairness * query.weight,
-            added_regret=best.added_regret,
+            added_regret=belief.in_orders(best.added_regret),
             qualified=best.qualified,
             pinned=_pinned_positions(query, len(best.shown)),
             gaps={each.name: of.gap * query.weight for each, of in zip(self.constraints, best.outcomes, strict=True)},
@@ -168,7 +176,7 @@ class FairExp(Ranker):
     def _shown(self, ranking: Ranking) -> None:
         for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
             account.charge(ranking, memory)
-        self.host.note(_chosen(ranking))
+        self.host.note(self._for_host(_chosen(ranking)))
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         if ranking.pinned is not None:
@@ -176,10 +184,30 @@ class FairExp(Ranker):
             ranking = _chosen(ranking)
         if len(ranking) == 0:
             return
-        self.host.learn(ranking, clicks)
+        self.host.learn(self._for_host(ranking), clicks)
         if ranking.exposure is not None:
             for account in self.accounts:
                 account.learn(ranking, ranking.exposure / ranking.weight, clicks)
+
+    def _for_host(self, documents: Documents) -> Documents:
+        """A query or ranking as the host sees it: its groups are what templates tell apart.
+
+        Those are the combinations of all constraints' groups, and a group of its own for each pinned candidate.
+        """
+        first, *others = self.constraints
+        pinned = documents.pinned if isinstance(documents, Query) else None
+        if first.attributes == (GROUPS,) and not others and not pinned:
+            return documents
+        if documents.groups is None and isinstance(documents, Ranking):
+            return documents
+        classes = first.groups_of(documents)
+        for constraint in others:
+            classes = classes * constraint.n_cells + constraint.groups_of(documents)
+        if pinned:
+            classes = classes.copy()
+            n_classes = prod(constraint.n_cells for constraint in self.constraints)
+            classes[list(pinned.values())] = n_classes + np.arange(len(pinned))
+        return replace(documents, groups=classes)
 
     def _memories(self, ranking: Ranking) -> list[State]:
         """What a ranking remembers for each account."""

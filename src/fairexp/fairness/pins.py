@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.fairness.ledger import amounts_by_group
 from fairexp.fairness.rankings import BestRanking, Demand, find_ranking, outcome_of
 
@@ -17,7 +17,7 @@ def find_around(
     pinned: Mapping[int, int],
     order: Ints,
     demands: Sequence[Demand],
-    relation: tuple[Bools, Ints],
+    relation: tuple[Bools | Bytes, Ints],
     *,
     exposure: Floats,
     **options: Any,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import amounts_by_group, signed_gaps, within
 from fairexp.fairness.templates import (
@@ -129,7 +129,7 @@ def best_ranking(
 def find_ranking(
     order: Ints,
     demands: Sequence[Demand],
-    relation: tuple[Bools, Ints],
+    relation: tuple[Bools | Bytes, Ints],
     *,
     exposure: Floats,
     scope: str,
@@ -146,7 +146,7 @@ def find_ranking(
 def _for_one(
     order: Ints,
     demand: Demand,
-    relation: tuple[Bools, Ints],
+    relation: tuple[Bools | Bytes, Ints],
     *,
     exposure: Floats,
     scope: str,
@@ -182,7 +182,13 @@ def outcome_of(shown: Ints, demand: Demand, exposure: Floats, bound: float) -> O
 
 
 def _exhaustive(
-    order: Ints, demands: Sequence[Demand], relation: tuple[Bools, Ints], *, exposure: Floats, scope: str, ties: str
+    order: Ints,
+    demands: Sequence[Demand],
+    relation: tuple[Bools | Bytes, Ints],
+    *,
+    exposure: Floats,
+    scope: str,
+    ties: str,
 ) -> BestRanking:
     """All rankings one by one, until the search for several demands is written."""
     place = np.empty(len(order), dtype=np.int64)

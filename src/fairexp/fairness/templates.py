@@ -9,7 +9,7 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import signed_gaps, within
 from fairexp.kernels.search.gaps import SLACK
@@ -86,8 +86,8 @@ def best_template(
     """The ranking that keeps every pair of groups within the tolerance at the least added regret.
 
     `order` (n,) is the exploration draw, document indices from the best down; `groups` (n,); `certain_order` (n, n)
-    says at [i, j] that i surely belongs above j; `exposure` (k,) by position; `spent` (G,) is what each group has
-    been charged so far; `shares` (G,).
+    says at [i, j] that i surely belongs above j, or, as uint8, what showing i below j costs; `exposure` (k,) by
+    position; `spent` (G,) is what each group has been charged so far; `shares` (G,).
 
     Added regret counts certain orders that the shown list reverses, documents left out included (they stand below
     all that is shown), beyond those that the draw itself reverses. `scope="displayed"` counts among shown documents
@@ -129,7 +129,7 @@ def best_template(
 def find_template(
     order: Ints,
     groups: Ints,
-    relation: tuple[Bools, Ints],
+    relation: tuple[Bools | Bytes, Ints],
     *,
     exposure: Floats,
     spent: Floats,
@@ -140,7 +140,7 @@ def find_template(
     effort: int,
     rng: np.random.Generator | None = None,
 ) -> BestTemplate:
-    """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
+    """`best_template` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
     curve, n_groups, fairest = exposure.tobytes(), len(shares), ties == "fairest"
     keys = _keys(rng if fairest else None, n_groups, len(exposure))
     resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
@@ -167,6 +167,19 @@ def find_template(
         regret_bound=min(regret_bound, regret),
         unfairness_bound=max(gap_bound, 0.0),
     )
+
+
+def filled(template: Ints, groups: Ints, order: Ints) -> Ints:
+    """The documents (m,) that stand in a `template` (m,) if each group's are taken in the order given (n,).
+
+    >>> filled(np.array([1, 0, 1]), np.array([0, 0, 1, 1]), np.array([3, 1, 0, 2]))
+    array([3, 1, 2])
+    """
+    shown = np.empty(len(template), dtype=np.int64)
+    for group in range(int(groups.max()) + 1):
+        places = np.flatnonzero(template == group)
+        shown[places] = order[groups[order] == group][: len(places)]
+    return shown
 
 
 def _keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
@@ -244,11 +257,13 @@ def as_curve(exposure: ArrayLike) -> Floats:
     return np.ascontiguousarray(curve, dtype=np.float64)
 
 
-def as_relation(certain_order: ArrayLike, n: int) -> Bools:
-    """Certain orders (n, n), or an `ArgumentError`."""
+def as_relation(certain_order: ArrayLike, n: int) -> Bools | Bytes:
+    """Certain orders (n, n), or what reversing them costs, or an `ArgumentError`."""
     given = np.asarray(certain_order)
-    if given.shape != (n, n) or given.dtype != np.bool_:
-        raise ArgumentError("certain_order", f"{given.dtype} of shape {given.shape}", f"booleans of shape ({n}, {n})")
+    if given.shape != (n, n) or given.dtype not in (np.bool_, np.uint8):
+        raise ArgumentError(
+            "certain_order", f"{given.dtype} of shape {given.shape}", f"booleans or uint8 of shape ({n}, {n})"
+        )
     return np.ascontiguousarray(given)
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 cdef class Draw:
     cdef const int64_t[:] order
     cdef const int64_t[:] groups
-    cdef const unsigned char[:, :] certain
+    cdef const unsigned char[:, :] regret
     cdef const int64_t[:] row
 
 

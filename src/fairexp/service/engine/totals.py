@@ -33,7 +33,7 @@ class Totals:
         self.ledger = None if shares is None else Ledger(shares)
         self.rounds = 0
         self.qualified = 0
-        self.regret = 0
+        self.regret = 0.0
         self.events = 0
         self.updates = 0
         self.clicks = 0
@@ -51,7 +51,7 @@ class Totals:
         """What each group (G,) has received."""
         return np.zeros(0) if self.ledger is None else self.ledger.exposure
 
-    def show(self, groups: Ints | None, exposure: Floats, *, regret: int, qualified: bool | None, at: float) -> None:
+    def show(self, groups: Ints | None, exposure: Floats, *, regret: float, qualified: bool | None, at: float) -> None:
         """Count one ranking: the groups (m,) and exposure (m,) of its positions."""
         self.rounds += 1
         self.regret += regret
@@ -124,9 +124,10 @@ class Totals:
 
     def state(self) -> State:
         """Everything, as arrays."""
-        counts = [self.rounds, self.qualified, self.regret, self.events, self.updates, self.clicks, self._stride]
+        counts = [self.rounds, self.qualified, self.events, self.updates, self.clicks, self._stride]
         return {
             "counts": np.array(counts, dtype=np.int64),
+            "regret": np.array(self.regret),
             "exposure": self.exposure.copy(),
             "shown_at": self.shown_at.copy(),
             "clicked_at": self.clicked_at.copy(),
@@ -140,8 +141,8 @@ class Totals:
         """The totals whose `state` this was, of groups with these shares."""
         totals = Totals(shares, length=len(arrays["shown_at"]))
         counts = [int(count) for count in np.asarray(arrays["counts"], dtype=np.int64)]
-        totals.rounds, totals.qualified, totals.regret, totals.events = counts[:4]
-        totals.updates, totals.clicks, totals._stride = counts[4:]
+        totals.rounds, totals.qualified, totals.events, totals.updates, totals.clicks, totals._stride = counts
+        totals.regret = float(arrays["regret"])
         if totals.ledger is not None:
             totals.ledger.exposure = np.array(arrays["exposure"], dtype=np.float64)
         totals.shown_at = np.array(arrays["shown_at"], dtype=np.int64)

@@ -26,7 +26,7 @@ class RankAnswer(BaseModel):
     version: int
     items: list[RankedItem]
     qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
-    added_regret: int
+    added_regret: float
     explanation: dict[str, Any] | None = None
 
 
@@ -138,7 +138,7 @@ class FairnessAnswer(BaseModel):
     pairs: list[dict[str, Any]]
     largest_gap: float | None
     qualified_share: float | None
-    added_regret: int
+    added_regret: float
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
 
@@ -161,7 +161,7 @@ class RankingInfo(BaseModel):
     user: str | None
     session: str | None
     qualified: bool | None
-    added_regret: int
+    added_regret: float
     items: list[dict[str, Any]]
     explanation: dict[str, Any]
     feedback: list[dict[str, Any]]

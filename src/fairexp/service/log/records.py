@@ -73,7 +73,7 @@ class Shown:
     considered: Considered
     exposure: Floats | None
     spent: Floats | None
-    added_regret: int
+    added_regret: float
     qualified: bool | None
     memory: State = field(default_factory=dict)
     believed: bool = True

@@ -159,12 +159,7 @@ def _about_fairness(shown: Shown, spec: PolicySpec, told: dict[str, Any]) -> lis
         fair = "was fair already and " if shown.qualified else ""
         lines.append(f"The ranker's own draw {fair}is shown as it came.")
     elif shown.believed:
-        n_reversed = shown.added_regret
-        lines.append(
-            "No order that the ranker was sure of had to be reversed."
-            if n_reversed == 0
-            else f"{n_reversed} order{'s' if n_reversed > 1 else ''} that the ranker was sure of had to be reversed."
-        )
+        lines.append(_about_regret(shown))
     if told["ledger"] is not None:
         gap = told["ledger"]["after"]["largest_gap"]
         met = "within" if shown.qualified else "outside"
@@ -173,6 +168,15 @@ def _about_fairness(shown: Shown, spec: PolicySpec, told: dict[str, Any]) -> lis
             f"{spec.tolerance:g}." + ("" if shown.qualified else " No ranking of these candidates could meet it.")
         )
     return lines
+
+
+def _about_regret(shown: Shown) -> str:
+    n_reversed = shown.added_regret
+    if n_reversed == 0:
+        return "No order that the ranker was sure of had to be reversed."
+    if not shown.considered.above.any():  # it is never sure
+        return f"By what the ranker expects, that costs as much as reversing {n_reversed:g} orders that are sure."
+    return f"{n_reversed:g} order{'s' if n_reversed > 1 else ''} that the ranker was sure of had to be reversed."
 
 
 def _some(names: list[str]) -> str:

@@ -110,7 +110,7 @@ def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -
         "round": columns["round"].astype(np.int64).tolist(),
         "at": columns["at"].tolist(),
         "largest_gap": columns["peak"].tolist(),
-        "added_regret": columns["regret"].astype(np.int64).tolist(),
+        "added_regret": columns["regret"].tolist(),
         "qualified": columns["qualified"].astype(np.int64).tolist(),
         "clicks": columns["clicks"].astype(np.int64).tolist(),
         "exposure": {name: columns["exposure"][:, number].tolist() for number, name in enumerate(names)},
