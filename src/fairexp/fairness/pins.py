@@ -31,7 +31,7 @@ def find_around(
     positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
     free = np.delete(np.arange(len(exposure)), positions)
     if len(free) == 0:
-        outcomes = tuple(outcome_of(documents, each, exposure, 0.0) for each in demands)
+        outcomes = tuple(outcome_of(documents, each, 0.0, exposure) for each in demands)
         return BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
     left = np.setdiff1d(order, documents)
     number = np.empty(len(order), dtype=np.int64)

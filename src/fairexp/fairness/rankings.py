@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import amounts_by_group, signed_gaps, within
 from fairexp.fairness.templates import (
     EFFORT,
+    PLAIN_NODES,
     SCOPES,
     TIES,
     as_curve,
@@ -21,9 +23,18 @@ from fairexp.fairness.templates import (
     as_relation,
     check_tolerance,
     find_template,
+    kept_reach,
+    tie_keys,
 )
+from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.demands.rankings import RankingSearch
 from fairexp.kernels.search.gaps import largest_gap
+from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.rounds import Aim, Draw, Effort
 from fairexp.validation import check_choice, check_count
+
+MAX_WORDS = 2_048
+"""Most words over the classes in each of two halves; with more, halves are shorter than the list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +151,25 @@ def find_ranking(
     """`best_ranking` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
     if len(demands) == 1:
         return _for_one(order, demands[0], relation, exposure=exposure, scope=scope, ties=ties, effort=effort, rng=rng)
-    return _exhaustive(order, demands, relation, exposure=exposure, scope=scope, ties=ties)
+    classes, members = _classes(demands)
+    n_groups, fairest = tuple(len(each.shares) for each in demands), ties == "fairest"
+    keys = tie_keys(rng if fairest else None, len(members), len(exposure))
+    idle = _idle(exposure.tobytes(), members.tobytes(), n_groups)
+    try:
+        search = idle.pop()
+    except IndexError:
+        search = _new_search(exposure.tobytes(), members, n_groups)
+    shown, regret, exact, regret_bound, gap_bounds = search.solve(
+        Draw(order, classes, *relation),
+        Aim(np.zeros(len(members)), np.ones(len(members)), 0.0, scope == "displayed", fairest, keys),
+        Effort(PLAIN_NODES, effort, 0, 0.0),
+        np.concatenate([each.spent for each in demands]),
+        np.concatenate([each.shares for each in demands]),
+        np.array([each.tolerance for each in demands]),
+    )
+    idle.append(search)
+    outcomes = tuple(outcome_of(shown, *each, exposure) for each in zip(demands, gap_bounds.tolist(), strict=True))
+    return BestRanking(shown, regret, exact, regret_bound, outcomes)
 
 
 def _for_one(
@@ -173,7 +202,7 @@ def _for_one(
     return BestRanking(best.shown, best.added_regret, best.exact, best.regret_bound, (outcome,))
 
 
-def outcome_of(shown: Ints, demand: Demand, exposure: Floats, bound: float) -> Outcome:
+def outcome_of(shown: Ints, demand: Demand, bound: float, exposure: Floats) -> Outcome:
     """What showing these documents makes of a demand."""
     template = demand.groups[shown]
     after = demand.spent + amounts_by_group(template, exposure, len(demand.shares))
@@ -181,54 +210,26 @@ def outcome_of(shown: Ints, demand: Demand, exposure: Floats, bound: float) -> O
     return Outcome(template, after, signed_gaps(after, demand.shares), gap, within(gap, demand.tolerance), bound)
 
 
-def _exhaustive(
-    order: Ints,
-    demands: Sequence[Demand],
-    relation: tuple[Bools | Bytes, Ints],
-    *,
-    exposure: Floats,
-    scope: str,
-    ties: str,
-) -> BestRanking:
-    """All rankings one by one, until the search for several demands is written."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    certain, row = relation
-    above = certain[np.ix_(row, row)] & (place[:, None] < place[None, :])
-    classes = np.unique(np.stack([each.groups for each in demands]), axis=1, return_inverse=True)[1].ravel()
-    queues = [[int(d) for d in order if classes[d] == c] for c in range(classes.max() + 1)]
+def _classes(demands: Sequence[Demand]) -> tuple[Ints, Ints]:
+    """The class (n,) of each document, and the group of each class under each demand (m, C)."""
+    classes, first = demands[0].groups, np.zeros(0, dtype=np.int64)
+    for each in demands:
+        _, first, classes = np.unique(classes * len(each.shares) + each.groups, return_index=True, return_inverse=True)
+    return classes, np.stack([each.groups[first] for each in demands], axis=1)
 
-    def words(gone: tuple[int, ...], shown: list[int]) -> list[list[int]]:
-        if len(shown) == len(exposure):
-            return [shown]
-        found = []
-        for c, queue in enumerate(queues):
-            if gone[c] < len(queue):
-                found += words((*gone[:c], gone[c] + 1, *gone[c + 1 :]), [*shown, queue[gone[c]]])
-        return found
 
-    rankings = [np.array(shown) for shown in words((0,) * len(queues), [])]
-    gaps = np.array([[outcome_of(shown, each, exposure, 0.0).gap for each in demands] for shown in rankings])
-    kept, bounds = np.ones(len(rankings), dtype=np.bool_), []
-    for c, each in enumerate(demands):
-        least = float(gaps[kept, c].min())
-        bounds.append(least)
-        kept &= gaps[:, c] <= max(each.tolerance, least) + 1e-9
+@lru_cache(maxsize=64)
+def _idle(exposure: bytes, members: bytes, n_groups: tuple[int, ...]) -> list[RankingSearch]:
+    """Searches for this curve and these classes that nobody uses at the moment: each serves one thread at a time."""
+    return []
 
-    def regret(shown: Ints) -> int:
-        waiting = np.ones(len(order), dtype=np.bool_) if scope == "full" else np.isin(np.arange(len(order)), shown)
-        total = 0
-        for document in shown:
-            waiting[document] = False
-            total += int((above[:, document] & waiting).sum())
-        return total
 
-    costs = {i: regret(rankings[i]) for i in np.flatnonzero(kept)}
-    least_cost = min(costs.values())
-    equals = [i for i, cost in costs.items() if cost == least_cost]
-    if ties == "fairest":
-        fairest = min(gaps[i, 0] for i in equals)
-        equals = [i for i in equals if gaps[i, 0] <= fairest + 1e-9]
-    shown = rankings[min(equals, key=lambda i: place[rankings[i]].tolist())]
-    outcomes = tuple(outcome_of(shown, each, exposure, bound) for each, bound in zip(demands, bounds, strict=True))
-    return BestRanking(shown, least_cost, True, least_cost, outcomes)
+def _new_search(exposure: bytes, members: Ints, n_groups: tuple[int, ...]) -> RankingSearch:
+    """A search for this curve and these classes, with halves as long as there is room for their words."""
+    curve, n_classes, length = np.frombuffer(exposure), len(members), 1
+    while n_classes ** (length + 1) <= MAX_WORDS and 2 * length < len(curve):
+        length += 1
+    upper = min(length, (len(curve) + 1) // 2)
+    lengths = (upper, min(length, len(curve) - upper))
+    owed = Owed(curve, members, n_groups)
+    return RankingSearch(curve, owed, kept_reach(exposure), Lattice(upper, n_classes), lengths)

@@ -142,7 +142,7 @@ def find_template(
 ) -> BestTemplate:
     """`best_template` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
     curve, n_groups, fairest = exposure.tobytes(), len(shares), ties == "fairest"
-    keys = _keys(rng if fairest else None, n_groups, len(exposure))
+    keys = tie_keys(rng if fairest else None, n_groups, len(exposure))
     resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
     try:
         search = idle.pop()
@@ -182,7 +182,7 @@ def filled(template: Ints, groups: Ints, order: Ints) -> Ints:
     return shown
 
 
-def _keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
+def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
     """What settles equals by chance (G, m); none without `rng`."""
     return _NO_KEYS if rng is None else rng.permutation(n_groups * length).reshape(n_groups, length)
 
@@ -197,13 +197,13 @@ def _new_search(exposure: bytes, n_groups: int) -> Search:
     """A search for this curve, with what helps it: subsets of the positions, or of the last ones and the lattice."""
     curve = np.frombuffer(exposure)
     if len(curve) <= SHORT:
-        return Search(curve, n_groups, _reach(exposure), _subsets(exposure))
+        return Search(curve, n_groups, kept_reach(exposure), _subsets(exposure))
     last = curve[-LAST:].tobytes()
-    return Search(curve, n_groups, _reach(exposure), _subsets(last), _lattice(len(curve), n_groups))
+    return Search(curve, n_groups, kept_reach(exposure), _subsets(last), _lattice(len(curve), n_groups))
 
 
 @lru_cache(maxsize=64)
-def _reach(exposure: bytes) -> Reach:
+def kept_reach(exposure: bytes) -> Reach:
     """The sums of exposure that positions from each one down can give; curves are few, so they are kept."""
     return Reach(np.frombuffer(exposure))
 

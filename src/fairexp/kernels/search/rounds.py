@@ -173,25 +173,29 @@ class Corridors:
         self.lower, self.upper, self.E = np.zeros((3, self.round.n_groups))
 
     def narrow(self, limit):
-        """Let the limit be this.
-
-        With T = sum E after the round, the same for every template, and W = sum w: if every pair is within x, then
-        |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h).
-        """
-        spent, w = self.round.spent, self.round.w
+        """Let the limit be this."""
         self.limit = limit
-        T, W = self.round.total, 0.0
-        for g in range(self.round.n_groups):
-            T += spent[g]
-            W += w[g]
-        for g in range(self.round.n_groups):
-            c = 0.0
-            for h in range(self.round.n_groups):
-                if h != g:
-                    c += w[h] / w[min(g, h)]
-            spread = limit * c if c > 0.0 else 0.0
-            self.lower[g] = w[g] * (T - spread) / W - slack
-            self.upper[g] = w[g] * (T + spread) / W + slack
+        lay_corridors(self.round.total, self.round.spent, self.round.w, limit, self.lower, self.upper)
+
+
+def lay_corridors(total, spent, w, limit, lower, upper):
+    """Enter the corridors of groups (G,) that share a list of so much exposure.
+
+    With T = sum E after the round, the same for every template, and W = sum w: if every pair is within x, then
+    |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h).
+    """
+    T, W = total, 0.0
+    for g in range(w.shape[0]):
+        T += spent[g]
+        W += w[g]
+    for g in range(w.shape[0]):
+        c = 0.0
+        for h in range(w.shape[0]):
+            if h != g:
+                c += w[h] / w[min(g, h)]
+        spread = limit * c if c > 0.0 else 0.0
+        lower[g] = w[g] * (T - spread) / W - slack
+        upper[g] = w[g] * (T + spread) / W + slack
 
 
 def is_permutation(order):
