@@ -25,6 +25,7 @@ cdef class Owed:
     cdef void add(self, int64_t a, double amount) noexcept nogil
     cpdef double gap(self, int64_t c) noexcept nogil
     cdef bint keeps_limits(self) noexcept nogil
+    cdef bint meets_tolerances(self) noexcept nogil
     cdef bint comes_inside(self, const double[:] gain) noexcept nogil
 
 

@@ -75,6 +75,13 @@ class Owed:
                 return False
         return True
 
+    def meets_tolerances(self):
+        """Whether every demand is within its tolerance."""
+        for c in range(self.n_demands):
+            if self.gap(c) > self.tolerance[c] + slack:
+                return False
+        return True
+
     def comes_inside(self, gain):
         """Whether E and so much more by column end inside all corridors."""
         for i in range(self.watched.shape[0]):
