@@ -5,6 +5,8 @@ from fairexp.kernels.demands.owed cimport Owed
 from fairexp.kernels.demands.walk cimport Walk
 from fairexp.kernels.search.rounds cimport Effort, Round
 
+cdef int64_t LOOKS
+
 
 cdef class RankingSearch:
     cdef Round round
@@ -21,6 +23,6 @@ cdef class RankingSearch:
 
     cdef void find(self, bint fairest, Effort effort) noexcept nogil
     cdef void approach(self, bint fairest, Effort effort) noexcept nogil
-    cdef void complete(self, const int64_t[:] top, bint fairest) noexcept nogil
-    cdef void yield_by_priority(self) noexcept nogil
+    cdef void complete(self, const int64_t[:] known, bint fairest, int64_t max_looks) noexcept nogil
+    cdef void yield_by_priority(self, int64_t max_looks) noexcept nogil
     cdef void show(self, int64_t[::1] shown) noexcept nogil

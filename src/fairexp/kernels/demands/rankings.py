@@ -10,6 +10,9 @@ from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from cython.cimports.libc.math import INFINITY
 
+LOOKS = 30
+"""Looks at pairs of halves that take about the time of one step of a walk; those of a whole list are not limited."""
+
 
 @cython.final
 @cython.cclass
@@ -53,7 +56,7 @@ class RankingSearch:
             if not self.walk.found.found:
                 self.walk.descend()
             if whole:
-                self.complete(self.walk.found.template, fairest)
+                self.complete(self.walk.found.template, fairest, NO_LIMIT)
             else:
                 self.approach(fairest, effort)
             self.exact = whole
@@ -68,7 +71,7 @@ class RankingSearch:
         if self.owed.meets_tolerances():
             self.halves.best.found, self.halves.best.cost = True, self.exchanges.cost
             self.halves.best.template[:] = self.exchanges.template
-        self.complete(self.exchanges.template, fairest)
+        self.complete(self.exchanges.template, fairest, LOOKS * effort.max_nodes)
         self.exchanges.begin(self.halves.best.template)
         self.exchanges.improve(effort.max_nodes // 2)
         self.exchanges.follow_draw(fairest)
@@ -80,20 +83,20 @@ class RankingSearch:
                 self.owed.narrow(c, max(self.owed.gap(c), self.owed.tolerance[c]))
             self.walk.deepen(effort.max_nodes)
 
-    def complete(self, known, fairest):
+    def complete(self, known, fairest, max_looks):
         """Let the halves' best be the best list that begins like a known one, unless it is as good already."""
         best: cython.bint = self.halves.best.found
         if best:
             self.owed.book(self.halves.best.template, self.round.P)
             self.halves.best.gap = self.owed.gap(0)
         self.halves.begin(known, self.halves.best.cost if best else NO_LIMIT, fairest)
-        self.halves.seek(CHEAPEST)
+        self.halves.seek(CHEAPEST, max_looks)
         if not self.halves.best.found:
             self.halves.best.template[:] = known
-            self.yield_by_priority()
-            self.halves.seek(CHEAPEST)
+            self.yield_by_priority(max_looks)
+            self.halves.seek(CHEAPEST, max_looks)
 
-    def yield_by_priority(self):
+    def yield_by_priority(self, max_looks):
         """Let the limits be the least that the halves allow, demand by demand, where tolerances cannot be kept.
 
         The halves' best is a list among theirs, and keeps the limits so far.
@@ -105,7 +108,7 @@ class RankingSearch:
             self.owed.book(self.halves.best.template, self.round.P)
             self.halves.best.gap = self.owed.gap(c)
             self.owed.narrow(c, self.halves.best.gap)
-            self.halves.seek(c)
+            self.halves.seek(c, max_looks)
             gap = self.halves.best.gap
             if self.halves.first == 0 and gap > self.owed.tolerance[c] + slack:
                 self.gap_bound[c] = gap
