@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.rankers.bandits.parts.bounds import kl_bounds, kl_budget
-from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, layers
+from fairexp.kernels.learning.orders import layers
+from fairexp.kernels.learning.rates import kl_bounds
+from fairexp.rankers.bandits.parts.bounds import kl_budget
+from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
 from fairexp.rankers.bandits.parts.per_query import PerQuery, PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.rankers.matching import Matching
