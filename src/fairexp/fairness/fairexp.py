@@ -14,7 +14,8 @@ from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger, shares_from
-from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, filled, find_template
+from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
+from fairexp.kernels.learning.orders import filled
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching

@@ -2,7 +2,7 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
+from cython.cimports.fairexp.kernels.numbers import Bool, ConstBool, ConstFloat, ConstInt
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
 
@@ -71,43 +71,92 @@ def orders_between(better: ConstBool[:, ::1], groups: ConstInt[::1]) -> bool:
     return False
 
 
-def chain(trails: ConstBool[:, :], keys: ConstFloat[::1], length: cython.Py_ssize_t) -> tuple:
-    """An order (n,) whose first documents trail nobody that comes after them, and how many those are.
+def chains(lead: ConstFloat[:, ::1], lists: ConstInt[::1], keys: ConstFloat[::1], length: cython.Py_ssize_t) -> tuple:
+    """The rank (n,) of each document in its list, and whether (n,) the list's chain is shorter than its positions.
 
-    Of several that could come next, the one with the smallest of `keys` (n,) does. What is left when none can, or when
-    there are `length`, follows by the number of documents that it trails.
+    Of each of `lists` (n,) the first documents are a chain: they trail nobody that comes after them, where `lead` is
+    negative. Of several that could come next, the one with the smallest of `keys` (n,) does. What is left when none
+    can, or when there are `length`, follows by the number of documents that it trails.
 
-    >>> chain(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool), np.array([0.1, 0.3, 0.2]), 3)
-    (array([2, 1, 0]), 3)
+    >>> chains(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), np.zeros(3, dtype=int),
+    ...        np.array([0.1, 0.3, 0.2]), 3)
+    (array([2, 1, 0]), array([False, False, False]))
     """
     n = keys.shape[0]
-    result = np.empty(n, dtype=np.int64)
-    order: int64_t[::1] = result
+    ranks, unchained = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    rank: int64_t[::1] = ranks
+    is_open: Bool[::1] = unchained
     trailed: int64_t[::1] = np.zeros(n, dtype=np.int64)
-    chosen: cython.Py_ssize_t
-    chained: cython.Py_ssize_t = 0
-    goes_on: cython.bint = True
+    done: int64_t[::1] = np.zeros(n, dtype=np.int64)
     with cython.nogil:
         for i in range(n):
             for j in range(n):
-                trailed[i] += trails[i, j]
-        for p in range(n):
-            chosen = -1
+                trailed[i] += lists[i] == lists[j] and lead[i, j] < 0.0
+        for i in range(n):
+            if not done[i]:
+                _chain(lead, lists, keys, length, lists[i], trailed, done, rank, is_open)
+    return ranks, unchained
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _chain(
+    lead: ConstFloat[:, ::1],
+    lists: ConstInt[::1],
+    keys: ConstFloat[::1],
+    length: cython.Py_ssize_t,
+    each: int64_t,
+    trailed: int64_t[::1],
+    done: int64_t[::1],
+    rank: int64_t[::1],
+    is_open: Bool[::1],
+) -> cython.void:
+    """Rank the documents of one list."""
+    n = keys.shape[0]
+    size: cython.Py_ssize_t = 0
+    goes_on: cython.bint = True
+    is_short: cython.bint = False
+    for i in range(n):
+        size += lists[i] == each
+    for p in range(size):
+        chosen: cython.Py_ssize_t = -1
+        for i in range(n):
+            if lists[i] != each or done[i]:
+                continue
+            if chosen < 0 or trailed[i] < trailed[chosen]:
+                chosen = i
+            elif trailed[i] == trailed[chosen] and keys[i] < keys[chosen]:
+                chosen = i
+        if goes_on and p < length and trailed[chosen] > 0:
+            is_short = True
+        goes_on = goes_on and p < length and trailed[chosen] == 0
+        rank[chosen], done[chosen] = p, True
+        if goes_on:
             for i in range(n):
-                if trailed[i] >= 0 and (
-                    chosen < 0
-                    or trailed[i] < trailed[chosen]
-                    or (trailed[i] == trailed[chosen] and keys[i] < keys[chosen])
-                ):
-                    chosen = i
-            goes_on = goes_on and p < length and trailed[chosen] == 0
-            order[p], trailed[chosen] = chosen, -1
-            if goes_on:
-                chained += 1
-                for i in range(n):
-                    if trailed[i] >= 0:
-                        trailed[i] -= trails[i, chosen]
-    return result, chained
+                if lists[i] == each and lead[i, chosen] < 0.0:
+                    trailed[i] -= 1
+    for i in range(n):
+        if lists[i] == each:
+            is_open[i] = is_short
+
+
+def filled(template: ConstInt[::1], groups: ConstInt[::1], order: ConstInt[::1]):
+    """The documents (m,) that stand in a `template` (m,) if each group's are taken in the order given (n,).
+
+    >>> filled(np.array([1, 0, 1]), np.array([0, 0, 1, 1]), np.array([3, 1, 0, 2]))
+    array([3, 1, 2])
+    """
+    result = np.empty(template.shape[0], dtype=np.int64)
+    shown: int64_t[::1] = result
+    taken: int64_t[::1] = np.zeros(order.shape[0], dtype=np.int64)
+    with cython.nogil:
+        for p in range(template.shape[0]):
+            for q in range(order.shape[0]):
+                if not taken[q] and groups[order[q]] == template[p]:
+                    shown[p], taken[q] = order[q], True
+                    break
+    return result
 
 
 @cython.cfunc

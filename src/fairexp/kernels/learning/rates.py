@@ -7,8 +7,8 @@ from cython.cimports.libc.math import INFINITY, exp, log, sqrt
 from cython.cimports.libc.stdint import int64_t
 
 STEPS = cython.declare(cython.int, 20)
-"""At most so many Newton steps for a Kullback-Leibler bound, until they are PRECISE. They start beyond the bound and, kl
-being convex, come down on it without passing it."""
+"""At most so many Newton steps for a Kullback-Leibler bound, until they are PRECISE. They start beyond the bound and,
+kl being convex, come down on it without passing it."""
 PRECISE = cython.declare(cython.double, 1e-12)
 TINY = cython.declare(cython.double, 1e-300)
 SMALL = cython.declare(cython.double, 1e-9)

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.learning.orders import chain
+from fairexp.kernels.learning.orders import chains
 from fairexp.rankers.bandits.parts.bounds import bernoulli_kl
 from fairexp.rankers.bandits.parts.neighbours import Neighbours
 from fairexp.rankers.bandits.parts.query_memory import Table
@@ -30,13 +30,7 @@ class UniRank(Neighbours):
 
     def _order(self, tables: dict[str, Table], lists: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
         keys = rng.random(len(lists))
-        rank, is_open = np.empty(len(lists), dtype=np.int64), np.zeros(len(lists), dtype=np.bool_)
-        for each in np.unique(lists).tolist():
-            members = np.flatnonzero(lists == each)
-            trails = tables["lead"][np.ix_(members, members)] < 0
-            order, n_chained = chain(trails, keys[members], min(self.length, len(members)))
-            rank[members[order]] = np.arange(len(members))
-            is_open[members] = n_chained < min(self.length, len(members))
+        rank, is_open = chains(tables["lead"], lists, keys, self.length)
         return np.lexsort((keys, rank)), is_open
 
     @property
