@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, compare, no_garbage
+from benchmarks.workloads import pool
 from fairexp import FairExp, Query
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.rankers.bandits.parts.per_query import PerQuery
@@ -21,6 +22,9 @@ from fairexp.registry import NAMES, construct, ranker_class
 from fairexp.types import Belief, Ranking
 
 N, LENGTH, N_QUERIES, D = 20, 10, 10, 46
+WIDE = (125, 136)
+"""Documents and features of the queries that contextual hosts are measured with."""
+
 WARM_UP, PER_TURN = 500, 20
 ALLOWED = 50e-6
 """Seconds that a round of a per-query host may take beyond Python's own calls."""
@@ -77,12 +81,14 @@ def per_query_row(name: str, *, turns: int) -> Iterator[Outcome]:
 
 def contextual_row(name: str, *, turns: int) -> Iterator[Outcome]:
     """A round against the widths of all documents, the update of the inverse by what was examined, and the weights."""
-    queries, attraction = few_queries()
-    ranker, draws = around(name), np.random.default_rng(1)
-    inverse, moment, taken = np.eye(D), np.zeros(D), np.zeros((2, turns))
+    queries, draws = pool(*WIDE), np.random.default_rng(1)
+    n, d = WIDE
+    ranker, inverse, moment = around(name, d), np.eye(d), np.zeros(d)
+    taken = np.zeros((2, turns))
     with no_garbage():
         for number in range(-WARM_UP, turns * PER_TURN):
-            query, chance = queries[number % N_QUERIES], draws.random(LENGTH)
+            query, grades = queries[number % len(queries)]
+            attraction, chance = 0.05 + 0.2 * grades, draws.random(LENGTH)
             spent = played(ranker, query, attraction, chance)
             rows = query.features[: examined(chance, attraction)]
             started = time.perf_counter()
@@ -93,7 +99,7 @@ def contextual_row(name: str, *, turns: int) -> Iterator[Outcome]:
             inverse -= spread.T @ np.linalg.solve(np.eye(len(rows)) + spread @ rows.T, spread)
             if number >= 0:
                 taken[:, number // PER_TURN] += spent, time.perf_counter() - started
-    what = f"a round of FairExp({name}), n={N}, k={LENGTH}, d={D}"
+    what = f"a round of FairExp({name}), n={n}, k={LENGTH}, d={d}"
     yield compare(what, "widths, a rank-m update of the inverse, scores, in NumPy", Bar(3.0), taken[0], taken[1])
 
 
@@ -106,9 +112,9 @@ def few_queries() -> tuple[list[Query], Floats]:
     return [Query(features, groups, query_id=f"q{i}", document_ids=ids) for i in range(N_QUERIES)], attraction
 
 
-def around(name: str) -> FairExp:
+def around(name: str, d: int = D) -> FairExp:
     """FairExp around the host called `name`."""
-    known = {"n_features": D, "length": LENGTH, "seed": 1, "tolerance": 0.1, "beta": 1.0}
+    known = {"n_features": d, "length": LENGTH, "seed": 1, "tolerance": 0.1, "beta": 1.0}
     ranker = construct(f"fairexp-{name}", {}, known=known)
     assert isinstance(ranker, FairExp)
     return ranker

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.batches import count_batches, is_mixed, smallest_counts
-from fairexp.kernels.learning.orders import layers
+from fairexp.kernels.learning.orders import filled, layers
 from fairexp.kernels.learning.rates import kl_bounds
 from fairexp.rankers.bandits.parts.bounds import kl_budget
 from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
@@ -94,10 +94,7 @@ class BatchRank(PlannedExplorer):
             shown = by_count[: self.length]
             return np.concatenate([shown[np.lexsort((others[shown], layer[shown]))], by_count[self.length :]])
         # Which group comes when must not depend on who was shown how often.
-        draw = np.lexsort((others, layer))
-        of_draw, of_counts = np.argsort(groups[draw], kind="stable"), np.argsort(groups[by_count], kind="stable")
-        draw[of_draw] = by_count[of_counts]
-        return draw
+        return filled(groups[np.lexsort((others, layer))], groups, by_count)
 
     def _notes(self, query: Query, belief: Belief) -> dict[str, NDArray[np.generic]]:
         assert isinstance(belief, BatchBelief)
