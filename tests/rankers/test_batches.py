@@ -35,9 +35,9 @@ def test_the_smallest_count_of_a_class_and_who_is_counted():
         shown = rng.permutation(n)[: int(rng.integers(1, n + 1))]
         clicks, due = rng.random(len(shown)) < 0.5, rng.random(n) < 0.7
         noted, own, before = rng.integers(2, size=(2, n)), rng.integers(2, size=(2, 12)), counts.copy()
-        tried = count_batches(rows, shown, clicks, due, *noted, *own, counts, clicked)
+        tried = count_batches(rows, shown, clicks, due, *noted, *own, counts, clicked, 3.0)
         expected = [i for i in shown if rows[i] >= 0 and due[i] and (noted[:, i] == own[:, rows[i]]).all()]
-        assert tried.tolist() == expected
+        assert tried.tolist() == [i for i in expected if counts[rows[i]] >= 3.0]
         assert np.array_equal(np.flatnonzero(counts - before), np.sort(rows[expected]))
         assert clicked.sum() == sum(clicks[shown.tolist().index(i)] for i in expected)
         known = rows >= 0
@@ -49,7 +49,8 @@ def test_blocks_and_orders_of_parts():
     rng = np.random.default_rng(1)
     for _ in range(200):
         _, lists, first, phase, order = random_parts(rng)
-        block, above = part_orders(order, lists, first, phase)
+        scores, block, above = part_orders(order, lists, first, phase)
+        assert np.array_equal(scores[order], -np.arange(len(order)))
         assert np.array_equal(block, np.unique((phase < 0) * 9 + first, return_inverse=True)[1].reshape(-1))
         same = lists[:, None] == lists[None, :]
         assert np.array_equal(above, (first[:, None] < first[None, :]) & same & (phase >= 0)[:, None])
@@ -59,8 +60,10 @@ def test_trials_move_one_of_each_part_to_its_front_as_often_as_they_are_left():
     rng = np.random.default_rng(2)
     for _ in range(200):
         n, lists, first, phase, order = random_parts(rng)
-        left, chances = rng.integers(4, size=n) * 1.0, rng.random(n)
-        draw = with_trials(order, lists, first, phase, left, chances)
+        quota, counts, chances = rng.integers(4, size=n), rng.integers(3, size=n) * 1.0, rng.random(n)
+        fresh = rng.random(n) < 0.5
+        left = np.where(fresh, quota, np.maximum(quota - counts, 0.0))
+        draw = with_trials(order, lists, first, phase, quota, counts, fresh, chances)
         expected = order.copy()
         for each, start in set(zip(lists[phase >= 0].tolist(), first[phase >= 0].tolist(), strict=True)):
             at = np.flatnonzero((lists[order] == each) & (first[order] == start) & (phase[order] >= 0))

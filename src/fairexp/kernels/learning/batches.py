@@ -30,8 +30,12 @@ def count_batches(
     stage: ConstInt[::1],
     counts: cython.double[::1],
     clicked: cython.double[::1],
+    enough: cython.double,
 ):
-    """Count the documents shown (m,) that were `due` (n,) and still are in that batch and stage; who they are (c,)."""
+    """Count the documents shown (m,) that were `due` (n,) and still are in that batch and stage.
+
+    Who of them (c,) have been counted `enough` is returned.
+    """
     found = np.empty(shown.shape[0], dtype=np.int64)
     counted: int64_t[::1] = found
     n: cython.Py_ssize_t = 0
@@ -41,8 +45,9 @@ def count_batches(
             if row >= 0 and due[i] and batch[row] == noted_batch[i] and stage[row] == noted_stage[i]:
                 counts[row] += 1.0
                 clicked[row] += clicks[p]
-                counted[n] = i
-                n += 1
+                if counts[row] >= enough:
+                    counted[n] = i
+                    n += 1
     return found[:n]
 
 
@@ -87,18 +92,24 @@ def with_trials(
     lists: ConstInt[::1],
     first: ConstInt[::1],
     phase: ConstInt[::1],
-    left: ConstFloat[::1],
+    quota: ConstInt[::1],
+    counts: ConstFloat[::1],
+    fresh: ConstBool[::1],
     chances: ConstFloat[::1],
 ):
-    """`order` (n,) with a document of each part, drawn by the trials that are `left` (n,), moved to the part's front.
+    """`order` (n,) with a document of each part, drawn by the trials that are left, moved to the part's front.
 
-    `chances` (n,) are uniform; a part goes by that of its first document.
+    Of its `quota` (n,) a document has had `counts` (n,), none where its phase is `fresh` (n,). `chances` (n,) are
+    uniform; a part goes by that of its first document.
     """
     n = order.shape[0]
     result = np.array(order)
     draw: int64_t[::1] = result
     done: int64_t[::1] = np.zeros(n, dtype=np.int64)
+    left: cython.double[::1] = np.empty(n)
     with cython.nogil:
+        for i in range(n):
+            left[i] = quota[i] if fresh[i] else max(quota[i] - counts[i], 0.0)
         for start in range(n):
             head = order[start]
             if done[start] or phase[head] < 0:
@@ -135,23 +146,26 @@ def _same_part(
 
 
 def part_orders(order: ConstInt[::1], lists: ConstInt[::1], first: ConstInt[::1], phase: ConstInt[::1]) -> tuple:
-    """The blocks (n,) of documents in `order` (n,) of parts, and whether each is surely above each (n, n).
+    """Scores (n,) and blocks (n,) of documents in `order` (n,) of parts, and who is surely above whom (n, n).
 
-    Blocks are parts that begin at the same position. What is not dropped stands above all later parts of its list.
+    Scores fall from 0 along the order. Blocks are parts that begin at the same position. What is not dropped stands
+    above all later parts of its list.
     """
     n = order.shape[0]
-    blocks, certain = np.zeros(n, dtype=np.int64), np.zeros((n, n), dtype=np.bool_)
+    scores, blocks, certain = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros((n, n), dtype=np.bool_)
+    score: cython.double[::1] = scores
     block: int64_t[::1] = blocks
     above: Bool[:, ::1] = certain
     with cython.nogil:
         for p in range(n):
             i = order[p]
+            score[i] = -p
             if p > 0:
                 before = order[p - 1]
                 block[i] = block[before] + (first[i] != first[before] or (phase[i] < 0) != (phase[before] < 0))
             for j in range(n):
                 above[i, j] = phase[i] >= 0 and lists[i] == lists[j] and first[i] < first[j]
-    return blocks, certain
+    return scores, blocks, certain
 
 
 def count_trials(

@@ -118,9 +118,11 @@ class BatchRank(PlannedExplorer):
         own, noted = record.tables, ranking.memory
         classes, batch, stage = (np.asarray(noted[name], dtype=np.int64) for name in ("classes", "batch", "stage"))
         shown = (rows, ranking.shown, clicks, np.asarray(noted["due"], dtype=np.bool_), batch, stage)
-        tried = count_batches(*shown, own["batch"], own["stage"], own["counts"], own["clicks"])
+        tried = count_batches(*shown, own["batch"], own["stage"], own["counts"], own["clicks"], self.needed(0))
+        if len(tried) == 0:
+            return
         smallest = smallest_counts(classes, rows, own["counts"])
-        for each in sorted(set(classes[tried[smallest[tried] >= self.needed(0)]].tolist())):
+        for each in sorted(set(classes[tried].tolist())):
             members = np.flatnonzero((classes == each) & (rows >= 0))
             if smallest[members[0]] >= self.needed(int(own["stage"][rows[members[0]]])):
                 layer, lists = np.asarray(noted["layer"]), np.asarray(noted["lists"])

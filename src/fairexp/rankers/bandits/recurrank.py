@@ -107,13 +107,11 @@ class RecurRank(PlannedExplorer):
             for each in np.unique(lists).tolist():
                 self._advance(plan, np.flatnonzero(lists == each), counts, clicks, query.features, keys)
         order = np.lexsort((plan.place, plan.first, plan.phase == DROPPED))
-        left = np.maximum(plan.quota - np.where(plan.fresh, 0.0, counts), 0.0)
-        block, above = part_orders(order, lists, plan.first, plan.phase)
-        scores = np.empty(n)
-        scores[order] = -np.arange(n)
+        scores, block, above = part_orders(order, lists, plan.first, plan.phase)
+        trials_left = (plan.quota, counts, plan.fresh, chances)
         return PlannedBelief(
             scores=scores,
-            draw=with_trials(order, lists, plan.first, plan.phase, left, chances),
+            draw=with_trials(order, lists, plan.first, plan.phase, *trials_left),
             block=block,
             above=above,
             plan=plan,
