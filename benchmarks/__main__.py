@@ -17,6 +17,7 @@ TOPICS = (
     "update",
     "large",
     "rounds",
+    "hosts",
     "simulation",
     "templates",
     "reading",

@@ -10,7 +10,8 @@ import pytest
 
 from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, UniRank
 from fairexp.fairness.templates import best_template
-from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, layers
+from fairexp.kernels.learning.orders import layers
+from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
 from fairexp.rankers.base import Explorer
 from fairexp.registry import NAMES, construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve

@@ -18,6 +18,9 @@ UNKNOWN = -1
 """The row of a document that the memory does not hold."""
 
 
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One number per document (`axes=1`), or per pair of documents (`axes=2`); or `width` numbers per document."""
@@ -104,6 +107,9 @@ class QueryMemory:
         self.records[query_id] = record
         while len(self.records) > self.max_queries:
             del self.records[next(iter(self.records))]
+        if documents == record.documents:
+            record.seen[:] = number
+            return record, _NONE
         rows = record.find(documents)
         new = [each for each, row in zip(documents, rows.tolist(), strict=True) if row == UNKNOWN]
         if new:
