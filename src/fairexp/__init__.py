@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fairexp.rankers.bandits.unirank import UniRank
     from fairexp.rankers.base import Explorer, Ranker
     from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
-    from fairexp.rankers.dbgd import DBGD
+    from fairexp.rankers.descent.dbgd import DBGD
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
     from fairexp.types import Belief, Query, Ranking
@@ -49,7 +49,7 @@ _HOMES = {
     "CascadeKLUCB": "rankers.bandits.cascade_ucb",
     "CascadeLinUCB": "rankers.bandits.linear_cascade",
     "CascadeUCB1": "rankers.bandits.cascade_ucb",
-    "DBGD": "rankers.dbgd",
+    "DBGD": "rankers.descent.dbgd",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
     "Explorer": "rankers.base",
     "FairCo": "fairness.fairco",

@@ -1,199 +1,315 @@
-"""Two ranked lists mixed into one, and what the clicks on the mix say about the two.
+"""Ranked lists of several rankers mixed into one, and what the clicks on the mix say about the rankers.
 
-Lists hold document indices, best first. The first list is that of the current ranker, the second its rival's.
+The lists of r rankers are given as their scores (r, n) of the same documents. Minus infinity means that a document is
+not on a ranker's list. Equal scores go by the smaller of random keys, alike for all rankers.
 """
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.learning.linear import pick_top, scale_to_unit, score_duel
+from cython.cimports.fairexp.kernels.learning.linear import pick_top
 from cython.cimports.fairexp.kernels.numbers import ConstFloat, ConstInt
-from cython.cimports.libc.math import pow
+from cython.cimports.libc.math import INFINITY, pow
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
 
-NOBODY = cython.declare(cython.double, 0.0)
-CURRENT = cython.declare(cython.double, -1.0)
-RIVAL = cython.declare(cython.double, 1.0)
+NOBODY = cython.declare(cython.long, -1)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _shared(
+    tops: cython.pointer[int64_t], r: cython.Py_ssize_t, m: cython.Py_ssize_t, scores: ConstFloat[:, ::1]
+) -> cython.Py_ssize_t:
+    """How many positions from the top all lists `tops` (r, m) have alike."""
+    for at in range(m):
+        for ranker in range(r):
+            if tops[ranker * m + at] != tops[at] or scores[ranker, tops[at]] == -INFINITY:
+                return at
+    return m
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _draft(
-    current: cython.pointer[int64_t],
-    rival: cython.pointer[int64_t],
-    coins: ConstFloat[::1],
+    tops: cython.pointer[int64_t],
+    waiting: cython.pointer[int64_t],
+    following: cython.pointer[int64_t],
     used: cython.p_char,
+    scores: ConstFloat[:, ::1],
+    coins: ConstFloat[::1],
     shown: int64_t[::1],
-    team: cython.double[::1],
+    team: int64_t[::1],
 ) -> cython.void:
-    """Fill `shown` and `team` (m,) from two lists (m,), as `draft_by_score` says; `used` (n,) is given as all 0.
-
-    `coins` (m,) say who begins each turn: the rival where one is below 1/2.
-    """
-    m = shown.shape[0]
-    at: cython.Py_ssize_t = 0
-    while at < m and current[at] == rival[at]:
-        shown[at], team[at] = current[at], NOBODY
+    """Fill `shown` and `team` (m,) from lists `tops` (r, m), as `draft` says; `following` (r,), `used` (n,) are 0."""
+    r, m = scores.shape[0], shown.shape[0]
+    at = _shared(tops, r, m, scores)
+    for position in range(at):
+        shown[position], team[position] = tops[position], NOBODY
+        used[tops[position]] = True
+    left: cython.Py_ssize_t = 0
+    ranker: cython.Py_ssize_t
+    chosen: cython.Py_ssize_t
+    part: cython.double
+    while at < m:
+        part = coins[at]
+        while True:
+            if left == 0:  # a new turn
+                for ranker in range(r):
+                    waiting[ranker] = ranker
+                left = r
+            part *= left
+            chosen = min(cython.cast(cython.Py_ssize_t, part), left - 1)
+            part -= chosen
+            ranker = waiting[chosen]
+            left -= 1
+            waiting[chosen] = waiting[left]
+            while following[ranker] < m and used[tops[ranker * m + following[ranker]]]:
+                following[ranker] += 1
+            if following[ranker] < m and scores[ranker, tops[ranker * m + following[ranker]]] > -INFINITY:
+                break  # others have come to the end of their lists
+        shown[at], team[at] = tops[ranker * m + following[ranker]], ranker
         used[shown[at]] = True
         at += 1
-    next_current, next_rival = at, at
-    turn: cython.Py_ssize_t = 0
-    while at < m:
-        for pick in range(2):
-            if at == m:
-                break
-            if (pick == 0) == (coins[turn] < 0.5):
-                while used[rival[next_rival]]:
-                    next_rival += 1
-                shown[at], team[at] = rival[next_rival], RIVAL
-            else:
-                while used[current[next_current]]:
-                    next_current += 1
-                shown[at], team[at] = current[next_current], CURRENT
-            used[shown[at]] = True
-            at += 1
-        turn += 1
+
+
+def draft(scores: ConstFloat[:, ::1], uniforms: ConstFloat[::1], shown: int64_t[::1], team: int64_t[::1]) -> None:
+    """Team draft: fills `shown` and `team` (m,) with documents and who picked each, from `scores` (r, n).
+
+    What all lists have at the top alike belongs to nobody (-1). After it the rankers pick in turn, each its best
+    document that is left, in an order drawn for each turn. `uniforms` (n + m,) are the keys of ties, and then say at
+    each position who picks of those whose turn is to come. At least m documents must be on a list.
+    """
+    r, n, m = scores.shape[0], scores.shape[1], shown.shape[0]
+    if m == 0:
+        return
+    tops = cython.cast(cython.pointer[int64_t], calloc((r * m + 2 * r) * cython.sizeof(int64_t) + n, 1))
+    if tops == cython.NULL:
+        raise MemoryError
+    with cython.nogil:
+        for ranker in range(r):
+            pick_top(cython.address(scores[ranker, 0]), uniforms, n, tops + ranker * m, m)
+        waiting = tops + r * m
+        used = cython.cast(cython.p_char, waiting + 2 * r)
+        _draft(tops, waiting, waiting + r, used, scores, uniforms[n:], shown, team)
+        free(tops)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _above(
+    scores: ConstFloat[::1], keys: ConstFloat[::1], one: cython.Py_ssize_t, other: cython.Py_ssize_t
+) -> cython.bint:
+    """Whether document `one` stands above `other` on the list by `scores` (n,)."""
+    higher: cython.int = scores[one] > scores[other]
+    equal: cython.int = scores[one] == scores[other]
+    earlier: cython.int = keys[one] < keys[other]
+    alike: cython.int = keys[one] == keys[other]
+    first: cython.int = one < other
+    return higher | (equal & (earlier | (alike & first)))
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _draft_tops(
+def _walk(
     scores: ConstFloat[::1],
-    rival_scores: cython.p_const_double,
-    uniforms: ConstFloat[::1],
-    shown: int64_t[::1],
-    team: cython.double[::1],
-) -> cython.bint:
-    """`draft_by_score` where there is something to show; False if memory is short."""
-    n, m = scores.shape[0], shown.shape[0]
-    tops = cython.cast(cython.pointer[int64_t], calloc(2 * m * cython.sizeof(int64_t) + n, 1))
-    if tops == cython.NULL:
-        return False
-    pick_top(cython.address(scores[0]), uniforms, n, tops, m)
-    pick_top(rival_scores, uniforms, n, tops + m, m)
-    _draft(tops, tops + m, uniforms[n:], cython.cast(cython.p_char, tops + 2 * m), shown, team)
-    free(tops)
-    return True
-
-
-def draft_by_score(
-    scores: ConstFloat[::1],
-    rival_scores: ConstFloat[::1],
-    uniforms: ConstFloat[::1],
-    shown: int64_t[::1],
-    team: cython.double[::1],
-) -> None:
-    """Team-draft interleaving: fills `shown` and `team` (m,) with documents and the team of each, from scores (n,).
-
-    What both rankers have at the top alike belongs to nobody (0). After it the rival (1) and the current ranker (-1)
-    pick in turn. `uniforms` (n + m,) break ties, alike for both rankers, and then say who begins each turn: the rival
-    where one is below 1/2.
-    """
-    if shown.shape[0] > 0 and not _draft_tops(scores, cython.address(rival_scores[0]), uniforms, shown, team):
-        raise MemoryError
-
-
-def draft_duel(
-    features: ConstFloat[:, ::1],
-    weights: ConstFloat[::1],
-    direction: cython.double[::1],
-    step: cython.double,
-    uniforms: ConstFloat[::1],
-    scores: cython.double[::1],
-    shown: int64_t[::1],
-    team: cython.double[::1],
-) -> None:
-    """A whole duel: fills `scores` (n,) of the current ranker, `shown` and `team` (m,); scales `direction` to length 1.
-
-    A direction of 0 makes the rival the current ranker, and nobody wins.
-    """
-    scale_to_unit(direction)
-    if shown.shape[0] == 0:
-        return
-    rival_scores = cython.cast(cython.p_double, calloc(scores.shape[0], cython.sizeof(cython.double)))
-    if rival_scores == cython.NULL:
-        raise MemoryError
-    with cython.nogil:
-        score_duel(features, weights, direction, step, cython.address(scores[0]), rival_scores)
-        drafted = _draft_tops(scores, rival_scores, uniforms, shown, team)
-        free(rival_scores)
-    if not drafted:
-        raise MemoryError
-
-
-def draw_interleaved(
-    current: ConstInt[::1], rival: ConstInt[::1], uniforms: ConstFloat[::1], power: cython.double
-) -> tuple:
-    """Probabilistic interleaving of two full lists (n,): documents shown (m,), chance that the rival placed each (m,).
-
-    Either ranker places document d with a probability proportional to 1/rank(d)^power among the documents that are
-    left; a fair coin says which of the two does. `uniforms` (m,) lie in [0, 1).
-    """
-    n, m = current.shape[0], uniforms.shape[0]
-    by_current: cython.double[::1] = np.empty(n)
-    by_rival: cython.double[::1] = np.empty(n)
-    shown, chance = np.empty(m, dtype=np.int64), np.empty(m)
-    shown_view: int64_t[::1] = shown
-    chance_view: cython.double[::1] = chance
-    with cython.nogil:
-        for rank in range(n):
-            by_current[current[rank]] = by_rival[rival[rank]] = pow(rank + 1.0, -power)
-        for at in range(m):
-            chosen = _place(by_current, by_rival, uniforms[at] * 2.0, cython.address(chance_view[at]))
-            shown_view[at] = chosen
-            by_current[chosen] = by_rival[chosen] = 0.0
-    return shown, chance
+    keys: ConstFloat[::1],
+    used: cython.p_char,
+    power: cython.double,
+    target: cython.double,
+) -> cython.Py_ssize_t:
+    """The document, from the top of the list down, at which 1/rank^power of those left add up to more than `target`."""
+    reached: cython.double = 0.0
+    last: cython.Py_ssize_t = -1
+    found: cython.Py_ssize_t = -1
+    best: cython.Py_ssize_t
+    for rank in range(scores.shape[0]):
+        best = -1
+        for d in range(scores.shape[0]):
+            if (last < 0 or _above(scores, keys, last, d)) and (best < 0 or _above(scores, keys, d, best)):
+                best = d
+        if best < 0 or scores[best] == -INFINITY:
+            break
+        last = best
+        if not used[best]:
+            found = best
+            reached += pow(rank + 1.0, -power)
+            if reached > target:
+                break
+    return found
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _place(
-    by_current: cython.double[::1], by_rival: cython.double[::1], target: cython.double, chance: cython.p_double
-) -> cython.Py_ssize_t:
-    """The document at which both rankers' shares add up to more than `target`; `chance` that the rival placed it."""
-    all_current: cython.double = 0.0
-    all_rival: cython.double = 0.0
-    for d in range(by_current.shape[0]):
-        all_current += by_current[d]
-        all_rival += by_rival[d]
-    reached: cython.double = 0.0
-    chosen: cython.Py_ssize_t = 0
-    for d in range(by_current.shape[0]):
-        if by_current[d] == 0.0:
+    document: cython.Py_ssize_t,
+    scores: ConstFloat[:, ::1],
+    keys: ConstFloat[::1],
+    power: cython.double,
+    rest: cython.p_double,
+    left: cython.pointer[int64_t],
+    chances: cython.double[::1],
+) -> cython.void:
+    """Take `document` off all lists, of which `rest` and `left` (r,) tell; `chances` (r,) that each ranker draws it."""
+    for ranker in range(scores.shape[0]):
+        chances[ranker] = 0.0
+        if scores[ranker, document] == -INFINITY:
             continue
-        chosen = d
-        reached += by_current[d] / all_current + by_rival[d] / all_rival
-        if reached > target:
-            break
-    from_rival = by_rival[chosen] / all_rival
-    chance[0] = from_rival / (from_rival + by_current[chosen] / all_current)
-    return chosen
+        rank: cython.Py_ssize_t = 1
+        for other in range(scores.shape[1]):
+            rank += _above(scores[ranker], keys, other, document)
+        share = pow(rank, -power)
+        chances[ranker] = 1.0 if left[ranker] == 1 else min(share / rest[ranker], 1.0)
+        rest[ranker] = max(rest[ranker] - share, 0.0)
+        left[ranker] -= 1
 
 
-def expected_sign(chance: ConstFloat[::1]) -> float:
-    """P(most clicked documents are the rival's) - P(most are the current ranker's), over all assignments.
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _begin(
+    scores: ConstFloat[:, ::1], power: cython.double, rest: cython.p_double, left: cython.pointer[int64_t]
+) -> cython.void:
+    """Of each list the sum `rest` (r,) of 1/rank^power, and the number `left` (r,) of documents."""
+    for ranker in range(scores.shape[0]):
+        rest[ranker], left[ranker] = 0.0, 0
+        for d in range(scores.shape[1]):
+            left[ranker] += scores[ranker, d] > -INFINITY
+        for rank in range(left[ranker], 0, -1):
+            rest[ranker] += pow(rank, -power)
 
-    `chance` (c,) is the probability that the rival placed each clicked document. The rival's count is a sum of
-    independent coins (Poisson-binomial); its distribution is built coin by coin.
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _draw(
+    scores: ConstFloat[:, ::1],
+    keys: ConstFloat[::1],
+    uniform: cython.double,
+    power: cython.double,
+    rest: cython.p_double,
+    left: cython.pointer[int64_t],
+    used: cython.p_char,
+) -> cython.Py_ssize_t:
+    """A ranker by lot among those whose lists have documents left, and of that a document by 1/rank^power."""
+    active: cython.Py_ssize_t = 0
+    ranker: cython.Py_ssize_t
+    chosen: cython.Py_ssize_t
+    for ranker in range(scores.shape[0]):
+        active += left[ranker] > 0
+    part: cython.double = uniform * active
+    chosen = min(cython.cast(cython.Py_ssize_t, part), active - 1)
+    part -= chosen
+    ranker = 0
+    while chosen > 0 or left[ranker] == 0:
+        if left[ranker] > 0:
+            chosen -= 1
+        ranker += 1
+    return _walk(scores[ranker], keys, used, power, part * rest[ranker])
+
+
+def draw(
+    scores: ConstFloat[:, ::1],
+    keys: ConstFloat[::1],
+    uniforms: ConstFloat[::1],
+    power: cython.double,
+    shown: int64_t[::1],
+    chances: cython.double[:, ::1],
+) -> None:
+    """Probabilistic mix: fills `shown` (m,), and `chances` (m, r) with which each ranker would have placed each.
+
+    A ranker draws among the documents that are left on its list, in proportion to 1/rank^power; a fair lot says at each
+    position which ranker does. `uniforms` (m,) lie in [0, 1), `keys` (n,) settle ties. At least m documents must be on
+    a list.
     """
-    c = chance.shape[0]
-    count = cython.cast(cython.p_double, calloc(c + 1, cython.sizeof(cython.double)))
-    if count == cython.NULL:
+    r, n, m = scores.shape[0], scores.shape[1], shown.shape[0]
+    rest = cython.cast(cython.p_double, calloc(r * (cython.sizeof(cython.double) + cython.sizeof(int64_t)) + n, 1))
+    if rest == cython.NULL:
         raise MemoryError
-    sign: cython.double = 0.0
     with cython.nogil:
-        count[0] = 1.0
-        for i in range(c):
-            for k in range(i + 1, 0, -1):
-                count[k] = count[k] * (1.0 - chance[i]) + count[k - 1] * chance[i]
-            count[0] *= 1.0 - chance[i]
-        for k in range(c + 1):
-            if 2 * k > c:
-                sign += count[k]
-            elif 2 * k < c:
-                sign -= count[k]
-        free(count)
+        left = cython.cast(cython.pointer[int64_t], rest + r)
+        used = cython.cast(cython.p_char, left + r)
+        _begin(scores, power, rest, left)
+        for at in range(m):
+            document = _draw(scores, keys, uniforms[at], power, rest, left, used)
+            _place(document, scores, keys, power, rest, left, chances[at])
+            shown[at] = document
+            used[document] = True
+        free(rest)
+
+
+def replay(
+    scores: ConstFloat[:, ::1],
+    keys: ConstFloat[::1],
+    shown: ConstInt[::1],
+    power: cython.double,
+    chances: cython.double[:, ::1],
+) -> None:
+    """Fills `chances` (m, r) as `draw` does, for documents `shown` (m,) that others have chosen."""
+    r, m = scores.shape[0], shown.shape[0]
+    rest = cython.cast(cython.p_double, calloc(r, cython.sizeof(cython.double) + cython.sizeof(int64_t)))
+    if rest == cython.NULL:
+        raise MemoryError
+    with cython.nogil:
+        left = cython.cast(cython.pointer[int64_t], rest + r)
+        _begin(scores, power, rest, left)
+        for at in range(m):
+            _place(shown[at], scores, keys, power, rest, left, chances[at])
+        free(rest)
+
+
+def expected_signs(chances: ConstFloat[:, ::1], base: cython.Py_ssize_t):
+    """Of each ranker (r,): P(more clicks are its than ranker `base`'s) - P(fewer are), over who placed what.
+
+    `chances` (c, r) are those with which each ranker would have placed the clicked documents. Given the list, who
+    placed one document does not depend on who placed another: the difference is a sum of independent steps of 1 (its),
+    -1 (the base's) and 0, and its distribution is built step by step.
+    """
+    c, r = chances.shape[0], chances.shape[1]
+    result = np.zeros(r)
+    signs: cython.double[::1] = result
+    odds = cython.cast(cython.p_double, calloc(2 * (2 * c + 3), cython.sizeof(cython.double)))
+    if odds == cython.NULL:
+        raise MemoryError
+    with cython.nogil:
+        for ranker in range(r):
+            if ranker != base:
+                signs[ranker] = _expected_sign(chances, ranker, base, odds + 1, odds + 2 * c + 4)
+        free(odds)
+    return result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _expected_sign(
+    chances: ConstFloat[:, ::1],
+    ranker: cython.Py_ssize_t,
+    base: cython.Py_ssize_t,
+    odds: cython.p_double,
+    after: cython.p_double,
+) -> cython.double:
+    """`expected_signs` of one ranker; `odds` and `after` have room for -1 to 2c + 1."""
+    c = chances.shape[0]
+    total: cython.double
+    for k in range(-1, 2 * c + 2):
+        odds[k] = after[k] = 0.0
+    odds[c] = 1.0
+    for i in range(c):
+        total = 0.0
+        for each in range(chances.shape[1]):
+            total += chances[i, each]
+        up, down = chances[i, ranker] / total, chances[i, base] / total
+        for k in range(c - i - 1, c + i + 2):
+            after[k] = odds[k] * (1.0 - up - down) + odds[k - 1] * up + odds[k + 1] * down
+        odds, after = after, odds
+    sign: cython.double = 0.0
+    for k in range(c):
+        sign += odds[c + 1 + k] - odds[c - 1 - k]
     return sign

@@ -61,49 +61,31 @@ def row_products(a: ConstFloat[:, ::1], b: ConstFloat[:, ::1]):
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def score_duel(
-    features: ConstFloat[:, ::1],
-    weights: ConstFloat[::1],
-    direction: ConstFloat[::1],
-    step: cython.double,
-    scores: cython.p_double,
-    rival_scores: cython.p_double,
-) -> cython.void:
-    """Fill `scores` (n,) by `weights`, and `rival_scores` (n,) by `weights + step * direction`."""
-    for i in range(features.shape[0]):
-        scores[i] = _dot(features[i], weights)
-        rival_scores[i] = scores[i] + step * _dot(features[i], direction)
+def rival_scores(
+    features: ConstFloat[:, ::1], weights: ConstFloat[::1], directions: ConstFloat[:, ::1], step: cython.double
+):
+    """Scores (1 + c, n) by `weights`, and by `weights + step * direction` for each of `directions` (c, d)."""
+    result = np.empty((1 + directions.shape[0], features.shape[0]))
+    scores: cython.double[:, ::1] = result
+    with cython.nogil:
+        for i in range(features.shape[0]):
+            scores[0, i] = _dot(features[i], weights)
+            for rival in range(directions.shape[0]):
+                scores[1 + rival, i] = scores[0, i] + step * _dot(features[i], directions[rival])
+    return result
 
 
-def duel_scores(
-    features: ConstFloat[:, ::1], weights: ConstFloat[::1], direction: ConstFloat[::1], step: cython.double
-) -> tuple:
-    """Scores (n,) by `weights`, and by `weights + step * direction`."""
-    scores, rival_scores = np.empty(features.shape[0]), np.empty(features.shape[0])
-    to: cython.double[::1] = scores
-    rival_to: cython.double[::1] = rival_scores
-    if features.shape[0] > 0:
-        with cython.nogil:
-            score_duel(features, weights, direction, step, cython.address(to[0]), cython.address(rival_to[0]))
-    return scores, rival_scores
-
-
-@cython.ccall
-@cython.exceptval(check=False)
-def scale_to_unit(vector: cython.double[::1]) -> cython.bint:
-    """Divide `vector` (d,) by its length; False, and nothing done, where that is 0."""
-    square: cython.double = 0.0
-    for j in range(vector.shape[0]):
-        square += vector[j] * vector[j]
-    if square == 0.0:
-        return False
-    length = sqrt(square)
-    for j in range(vector.shape[0]):
-        vector[j] /= length
-    return True
+def scale_to_unit(vectors: cython.double[:, ::1]) -> None:
+    """Divide each of `vectors` (c, d) by its length; one of length 0 stays as it is."""
+    square: cython.double
+    for i in range(vectors.shape[0]):
+        square = 0.0
+        for j in range(vectors.shape[1]):
+            square += vectors[i, j] * vectors[i, j]
+        if square > 0.0:
+            length = sqrt(square)
+            for j in range(vectors.shape[1]):
+                vectors[i, j] /= length
 
 
 def bounded_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1], max_norm: cython.double):
