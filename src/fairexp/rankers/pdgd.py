@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
-from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
+from fairexp.kernels.learning.linear import bounded_scores, top_documents
 from fairexp.kernels.learning.pdgd import document_weights, log_rest
 from fairexp.randomness import Seed
 from fairexp.rankers.climbing import Climber
@@ -57,10 +57,13 @@ class PDGD(Climber):
         if not clicks.any() or clicks.all():
             return
         features = shortened(ranking.features)
-        scores = linear_scores(features, self.weights)
         rest = float(ranking.memory["log_rest"])
-        factors = document_weights(ranking.scores, rest, scores, clicks)
-        self._move(factors @ features)
+        factors = document_weights(ranking.scores, rest, self._score(features), clicks)
+        self._move(self._gradient(features, factors))
+
+    def _gradient(self, features: Floats, factors: Floats) -> Floats:
+        """The gradient of the sum of scores of `features` (m, d), each times its factor (m,)."""
+        return np.asarray(factors @ features)
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)

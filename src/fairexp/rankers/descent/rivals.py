@@ -48,8 +48,8 @@ class RivalRanker(Climber):
         """The directions (c, d) in which this round's rivals lie."""
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        directions = self._directions(query, rng)
-        scores = rival_scores(query.features, self.weights, directions, self.step)
+        memory = self._trial(query, rng)
+        scores = rival_scores(query.features, self.weights, memory["directions"], self.step)
         contestants = scores[self.first_contestant :]
         n = query.n_candidates
         m = min(self.length, n)
@@ -60,14 +60,11 @@ class RivalRanker(Climber):
         else:
             credit = np.empty((m, len(contestants)))
             draw(contestants, uniforms[:n], uniforms[n:], RANK_POWER, shown, credit)
-        memory = {"directions": directions, "credit": credit, **self._remembered(query, directions, credit)}
-        return self._show(query, shown, scores[0], memory=memory)
+        return self._show(query, shown, scores[0], memory={**memory, "credit": credit})
 
-    def _remembered(
-        self, query: Query, directions: Floats, credit: NDArray[np.generic]
-    ) -> dict[str, NDArray[np.generic]]:
-        """What else learning must remember of a ranking."""
-        return {}
+    def _trial(self, query: Query, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """What to remember of this round's rivals: their `directions` (c, d), and whatever else a ranker needs."""
+        return {"directions": self._directions(query, rng)}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         if not clicks.any():
