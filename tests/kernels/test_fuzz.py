@@ -57,6 +57,9 @@ def test_duels(rng, n, d, scale):
     interleaving.replay(scores, uniforms[:n], rng.permutation(n)[:m], 3.0, np.empty((m, r)))
     signs = interleaving.expected_signs(chances, int(rng.integers(r)))
     assert (np.abs(signs) <= 1.0 + 1e-9).all()
+    one = np.repeat(chances[:, :1] / 2.0 + 0.1, 2, axis=1)
+    log_chance = float(np.log(one.mean(axis=1)).sum())
+    assert abs(interleaving.replayed_sign(one, rng.random(m) < 0.5, 0, 1, log_chance)) <= 1e-9
 
 
 @many

@@ -29,7 +29,7 @@ class Climber(Ranker):
         self.weights = self.weights + self._rate * direction
         self._rate *= self.decay
 
-    def linear_model(self) -> Floats:
+    def linear_model(self) -> Floats | None:
         return self.weights
 
     def _take_over(self, before: Any, matching: Matching) -> None:

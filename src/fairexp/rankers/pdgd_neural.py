@@ -21,9 +21,9 @@ BEFORE_ALL = 2**64 - 1
 class NeuralPDGD(PDGD):
     """PDGD whose scores come from a network with one layer of `hidden` sigmoid units, drawn at random at first.
 
-    All that it learns is one vector `weights`: of each unit the weights of the features (h, d), then its bias (h,), then
-    what it adds to the score (h,). They start normal with mean 0 and variance 1 / fan-in, biases at 0, and move along
-    the gradient as those of PDGD do.
+    All that it learns is one vector `weights`: of each unit the weights of the features (h, d), then its bias (h,),
+    then what it adds to the score (h,). They start normal with mean 0 and variance 1 / fan-in, biases at 0, and move
+    along the gradient as those of PDGD do.
 
     Oosterhuis and de Rijke, "Differentiable unbiased online learning to rank", CIKM 2018.
     """
@@ -68,8 +68,8 @@ class NeuralPDGD(PDGD):
     def _take_over(self, before: Any, matching: Matching) -> None:
         if before.hidden != self.hidden:
             raise StateError(
-                f"ranker: a network of {before.hidden} units cannot be taken over by one of {self.hidden}; give both as "
-                f"many"
+                f"ranker: a network of {before.hidden} units cannot be taken over by one of {self.hidden}; "
+                f"give both as many"
             )
         layer, biases, output = before._network()
         rows = [matching.weights(unit) for unit in layer]

@@ -17,8 +17,6 @@ from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 from tests.reference.interleaving import chances_of, expected_sign
 
-KEYS = np.zeros(4)
-
 
 def order(scores):
     return np.argsort(-scores).tolist()
@@ -42,10 +40,10 @@ def test_over_all_lists_of_the_old_rankers_the_mean_is_that_of_a_live_comparison
         by_fresh = chances_of([order(row) for row in fresh], shown)
         chance = by_logged.mean(axis=1).prod()
         total += chance
+        history = History(1, m, 4, 4)
         documents = [*shown, *(d for d in range(4) if d not in shown)]  # those shown come first
-        history = History(1, m, 4, 1)
-        history.add(np.zeros((4, 1)), clicks, float(np.log(chance)))
-        from_past += chance * history.replayed(0, np.ascontiguousarray(fresh[:, documents]), KEYS)
+        history.add(np.eye(4)[documents], clicks, float(np.log(chance)))
+        from_past += chance * history.said(0, history.chances(0, fresh, rng), 0, 1)
         live += by_fresh.mean(axis=1).prod() * expected_sign(by_fresh[clicks], 1, 0)
     assert total == pytest.approx(1.0)
     assert from_past == pytest.approx(live, abs=1e-9)

@@ -7,8 +7,8 @@ not on a ranker's list. Equal scores go by the smaller of random keys, alike for
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.learning.linear import pick_top
-from cython.cimports.fairexp.kernels.numbers import ConstFloat, ConstInt
-from cython.cimports.libc.math import INFINITY, pow
+from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
+from cython.cimports.libc.math import INFINITY, exp, log, pow
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
 
@@ -101,117 +101,114 @@ def draft(scores: ConstFloat[:, ::1], uniforms: ConstFloat[::1], shown: int64_t[
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _above(
-    scores: ConstFloat[::1], keys: ConstFloat[::1], one: cython.Py_ssize_t, other: cython.Py_ssize_t
-) -> cython.bint:
-    """Whether document `one` stands above `other` on the list by `scores` (n,)."""
-    higher: cython.int = scores[one] > scores[other]
-    equal: cython.int = scores[one] == scores[other]
-    earlier: cython.int = keys[one] < keys[other]
-    alike: cython.int = keys[one] == keys[other]
-    first: cython.int = one < other
-    return higher | (equal & (earlier | (alike & first)))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _walk(
-    scores: ConstFloat[::1],
-    keys: ConstFloat[::1],
-    used: cython.p_char,
-    power: cython.double,
-    target: cython.double,
+def _rank(
+    scores: cython.p_const_double, keys: ConstFloat[::1], n: cython.Py_ssize_t, document: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
-    """The document, from the top of the list down, at which 1/rank^power of those left add up to more than `target`."""
-    reached: cython.double = 0.0
-    last: cython.Py_ssize_t = -1
-    found: cython.Py_ssize_t = -1
-    best: cython.Py_ssize_t
-    for rank in range(scores.shape[0]):
-        best = -1
-        for d in range(scores.shape[0]):
-            if (last < 0 or _above(scores, keys, last, d)) and (best < 0 or _above(scores, keys, d, best)):
-                best = d
-        if best < 0 or scores[best] == -INFINITY:
-            break
-        last = best
-        if not used[best]:
-            found = best
-            reached += pow(rank + 1.0, -power)
-            if reached > target:
-                break
-    return found
+    """How many documents stand above `document` on the list by `scores` (n,)."""
+    above: int64_t = 0
+    equal: int64_t = 0
+    score = scores[document]
+    for other in range(n):
+        above += scores[other] > score
+        equal += scores[other] == score
+    if equal > 1:
+        for other in range(n):
+            if scores[other] == score and (
+                keys[other] < keys[document] or (keys[other] == keys[document] and other < document)
+            ):
+                above += 1
+    return above
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _place(
-    document: cython.Py_ssize_t,
-    scores: ConstFloat[:, ::1],
-    keys: ConstFloat[::1],
-    power: cython.double,
-    rest: cython.p_double,
-    left: cython.pointer[int64_t],
-    chances: cython.double[::1],
-) -> cython.void:
-    """Take `document` off all lists, of which `rest` and `left` (r,) tell; `chances` (r,) that each ranker draws it."""
-    for ranker in range(scores.shape[0]):
-        chances[ranker] = 0.0
-        if scores[ranker, document] == -INFINITY:
-            continue
-        rank: cython.Py_ssize_t = 1
-        for other in range(scores.shape[1]):
-            rank += _above(scores[ranker], keys, other, document)
-        share = pow(rank, -power)
-        chances[ranker] = 1.0 if left[ranker] == 1 else min(share / rest[ranker], 1.0)
-        rest[ranker] = max(rest[ranker] - share, 0.0)
-        left[ranker] -= 1
+@cython.cclass
+class _Lists:
+    """Lists by `scores` (r, n) from which documents are taken, one after the other.
 
+    `share` (n,) is 1/rank^power of each rank, `rest` (r,) what the ranks add up to that are left on each list, `left`
+    (r,) how many these are, and `gone` (r, n) which ranks are not among them.
+    """
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _begin(
-    scores: ConstFloat[:, ::1], power: cython.double, rest: cython.p_double, left: cython.pointer[int64_t]
-) -> cython.void:
-    """Of each list the sum `rest` (r,) of 1/rank^power, and the number `left` (r,) of documents."""
-    for ranker in range(scores.shape[0]):
-        rest[ranker], left[ranker] = 0.0, 0
-        for d in range(scores.shape[1]):
-            left[ranker] += scores[ranker, d] > -INFINITY
-        for rank in range(left[ranker], 0, -1):
-            rest[ranker] += pow(rank, -power)
+    scores: ConstFloat[:, ::1]
+    keys: ConstFloat[::1]
+    share: cython.double[::1]
+    rest: cython.double[::1]
+    left: int64_t[::1]
+    gone: cython.char[:, ::1]
+    best: int64_t[::1]
 
+    def __init__(self, scores: ConstFloat[:, ::1], keys: ConstFloat[::1], power: cython.double) -> None:
+        r, n = scores.shape[0], scores.shape[1]
+        self.scores, self.keys = scores, keys
+        self.share, self.rest, self.left = np.empty(n), np.zeros(r), np.zeros(r, dtype=np.int64)
+        self.gone, self.best = np.zeros((r, n), dtype=np.int8), np.empty(n, dtype=np.int64)
+        for rank in range(n):
+            self.share[rank] = pow(rank + 1.0, -power)
+        for ranker in range(r):
+            for d in range(n):
+                if scores[ranker, d] > -INFINITY:
+                    self.rest[ranker] += self.share[self.left[ranker]]
+                    self.left[ranker] += 1
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _draw(
-    scores: ConstFloat[:, ::1],
-    keys: ConstFloat[::1],
-    uniform: cython.double,
-    power: cython.double,
-    rest: cython.p_double,
-    left: cython.pointer[int64_t],
-    used: cython.p_char,
-) -> cython.Py_ssize_t:
-    """A ranker by lot among those whose lists have documents left, and of that a document by 1/rank^power."""
-    active: cython.Py_ssize_t = 0
-    ranker: cython.Py_ssize_t
-    chosen: cython.Py_ssize_t
-    for ranker in range(scores.shape[0]):
-        active += left[ranker] > 0
-    part: cython.double = uniform * active
-    chosen = min(cython.cast(cython.Py_ssize_t, part), active - 1)
-    part -= chosen
-    ranker = 0
-    while chosen > 0 or left[ranker] == 0:
-        if left[ranker] > 0:
-            chosen -= 1
-        ranker += 1
-    return _walk(scores[ranker], keys, used, power, part * rest[ranker])
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def take(self, document: cython.Py_ssize_t, chances: cython.double[::1]) -> cython.void:
+        """Take `document` off all lists; `chances` (r,) that each ranker would have drawn it of what was left."""
+        for ranker in range(self.scores.shape[0]):
+            chances[ranker] = 0.0
+            if self.scores[ranker, document] == -INFINITY:
+                continue
+            rank = _rank(cython.address(self.scores[ranker, 0]), self.keys, self.scores.shape[1], document)
+            share = self.share[rank]
+            chances[ranker] = 1.0 if self.left[ranker] == 1 else min(share / self.rest[ranker], 1.0)
+            self.rest[ranker] = max(self.rest[ranker] - share, 0.0)
+            self.left[ranker] -= 1
+            self.gone[ranker, rank] = True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def draw(self, uniform: cython.double) -> cython.Py_ssize_t:
+        """A document: by lot a ranker whose list has some left, and of that list one by 1/rank^power."""
+        active: cython.Py_ssize_t = 0
+        ranker: cython.Py_ssize_t
+        chosen: cython.Py_ssize_t
+        for ranker in range(self.left.shape[0]):
+            active += self.left[ranker] > 0
+        part: cython.double = uniform * active
+        chosen = min(cython.cast(cython.Py_ssize_t, part), active - 1)
+        target = (part - chosen) * self.rest_of(chosen, cython.address(ranker))
+        found: cython.Py_ssize_t = 0
+        reached: cython.double = 0.0
+        passed: int64_t = 0
+        for rank in range(self.share.shape[0]):
+            if not self.gone[ranker, rank]:
+                found = rank
+                reached += self.share[rank]
+                passed += 1
+                if reached > target or passed == self.left[ranker]:
+                    break
+        pick_top(
+            cython.address(self.scores[ranker, 0]),
+            self.keys,
+            self.scores.shape[1],
+            cython.address(self.best[0]),
+            found + 1,
+        )
+        return self.best[found]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def rest_of(self, chosen: cython.Py_ssize_t, ranker: cython.pointer[cython.Py_ssize_t]) -> cython.double:
+        """`rest` of the ranker that is number `chosen` of those with documents left; `ranker` is filled in."""
+        at: cython.Py_ssize_t = 0
+        while chosen > 0 or self.left[at] == 0:
+            if self.left[at] > 0:
+                chosen -= 1
+            at += 1
+        ranker[0] = at
+        return self.rest[at]
 
 
 def draw(
@@ -228,20 +225,11 @@ def draw(
     position which ranker does. `uniforms` (m,) lie in [0, 1), `keys` (n,) settle ties. At least m documents must be on
     a list.
     """
-    r, n, m = scores.shape[0], scores.shape[1], shown.shape[0]
-    rest = cython.cast(cython.p_double, calloc(r * (cython.sizeof(cython.double) + cython.sizeof(int64_t)) + n, 1))
-    if rest == cython.NULL:
-        raise MemoryError
+    lists = _Lists(scores, keys, power)
     with cython.nogil:
-        left = cython.cast(cython.pointer[int64_t], rest + r)
-        used = cython.cast(cython.p_char, left + r)
-        _begin(scores, power, rest, left)
-        for at in range(m):
-            document = _draw(scores, keys, uniforms[at], power, rest, left, used)
-            _place(document, scores, keys, power, rest, left, chances[at])
-            shown[at] = document
-            used[document] = True
-        free(rest)
+        for at in range(shown.shape[0]):
+            shown[at] = lists.draw(uniforms[at])
+            lists.take(shown[at], chances[at])
 
 
 def replay(
@@ -252,64 +240,84 @@ def replay(
     chances: cython.double[:, ::1],
 ) -> None:
     """Fills `chances` (m, r) as `draw` does, for documents `shown` (m,) that others have chosen."""
-    r, m = scores.shape[0], shown.shape[0]
-    rest = cython.cast(cython.p_double, calloc(r, cython.sizeof(cython.double) + cython.sizeof(int64_t)))
-    if rest == cython.NULL:
-        raise MemoryError
+    lists = _Lists(scores, keys, power)
     with cython.nogil:
-        left = cython.cast(cython.pointer[int64_t], rest + r)
-        _begin(scores, power, rest, left)
-        for at in range(m):
-            _place(shown[at], scores, keys, power, rest, left, chances[at])
-        free(rest)
+        for at in range(shown.shape[0]):
+            lists.take(shown[at], chances[at])
 
 
 def expected_signs(chances: ConstFloat[:, ::1], base: cython.Py_ssize_t):
     """Of each ranker (r,): P(more clicks are its than ranker `base`'s) - P(fewer are), over who placed what.
 
     `chances` (c, r) are those with which each ranker would have placed the clicked documents. Given the list, who
-    placed one document does not depend on who placed another: the difference is a sum of independent steps of 1 (its),
-    -1 (the base's) and 0, and its distribution is built step by step.
+    placed one document does not depend on who placed another.
     """
     c, r = chances.shape[0], chances.shape[1]
     result = np.zeros(r)
     signs: cython.double[::1] = result
-    odds = cython.cast(cython.p_double, calloc(2 * (2 * c + 3), cython.sizeof(cython.double)))
-    if odds == cython.NULL:
-        raise MemoryError
+    steps: cython.double[:, ::1] = np.empty((2, c))
+    odds: cython.double[:, ::1] = np.empty((2, 2 * c + 3))
+    total: cython.double
     with cython.nogil:
         for ranker in range(r):
-            if ranker != base:
-                signs[ranker] = _expected_sign(chances, ranker, base, odds + 1, odds + 2 * c + 4)
-        free(odds)
+            if ranker == base:
+                continue
+            for i in range(c):
+                total = 0.0
+                for each in range(r):
+                    total += chances[i, each]
+                steps[0, i], steps[1, i] = chances[i, ranker] / total, chances[i, base] / total
+            signs[ranker] = _expected_sign(steps, c, odds)
     return result
+
+
+def replayed_sign(
+    chances: ConstFloat[:, ::1],
+    clicks: ConstBool[::1],
+    ranker: cython.Py_ssize_t,
+    base: cython.Py_ssize_t,
+    log_chance: cython.double,
+) -> float:
+    """`expected_signs` of one ranker where it and `base` alone made the list, times how much more likely these two were
+    to make it than those who did, with probability e^log_chance.
+
+    `chances` (m, r) are those of all documents shown, `clicks` (m,) say which were clicked.
+    """
+    m = clicks.shape[0]
+    steps: cython.double[:, ::1] = np.empty((2, m))
+    odds: cython.double[:, ::1] = np.empty((2, 2 * m + 3))
+    total: cython.double
+    c: cython.Py_ssize_t = 0
+    gain: cython.double = -log_chance
+    with cython.nogil:
+        for i in range(m):
+            total = chances[i, ranker] + chances[i, base]
+            gain += log(0.5 * total)
+            if clicks[i]:
+                steps[0, c], steps[1, c] = chances[i, ranker] / total, chances[i, base] / total
+                c += 1
+        sign = _expected_sign(steps, c, odds)
+    return exp(gain) * sign
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _expected_sign(
-    chances: ConstFloat[:, ::1],
-    ranker: cython.Py_ssize_t,
-    base: cython.Py_ssize_t,
-    odds: cython.p_double,
-    after: cython.p_double,
-) -> cython.double:
-    """`expected_signs` of one ranker; `odds` and `after` have room for -1 to 2c + 1."""
-    c = chances.shape[0]
-    total: cython.double
-    for k in range(-1, 2 * c + 2):
-        odds[k] = after[k] = 0.0
-    odds[c] = 1.0
+def _expected_sign(steps: cython.double[:, ::1], c: cython.Py_ssize_t, odds: cython.double[:, ::1]) -> cython.double:
+    """The expected sign of a sum of `c` independent steps: 1 with probability `steps[0]`, -1 with `steps[1]`, else 0.
+
+    The distribution of the sum is built step by step; `odds` has two rows of at least 2c + 3.
+    """
+    now: cython.Py_ssize_t = 0
+    for k in range(2 * c + 3):
+        odds[0, k] = odds[1, k] = 0.0
+    odds[0, c + 1] = 1.0
     for i in range(c):
-        total = 0.0
-        for each in range(chances.shape[1]):
-            total += chances[i, each]
-        up, down = chances[i, ranker] / total, chances[i, base] / total
-        for k in range(c - i - 1, c + i + 2):
-            after[k] = odds[k] * (1.0 - up - down) + odds[k - 1] * up + odds[k + 1] * down
-        odds, after = after, odds
+        up, down = steps[0, i], steps[1, i]
+        for k in range(c - i, c + i + 3):
+            odds[1 - now, k] = odds[now, k] * (1.0 - up - down) + odds[now, k - 1] * up + odds[now, k + 1] * down
+        now = 1 - now
     sign: cython.double = 0.0
     for k in range(c):
-        sign += odds[c + 1 + k] - odds[c - 1 - k]
+        sign += odds[now, c + 2 + k] - odds[now, c - k]
     return sign

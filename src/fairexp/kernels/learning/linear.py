@@ -41,6 +41,30 @@ def _dot(a: ConstFloat[::1], b: ConstFloat[::1]) -> cython.double:
     return _add_lanes(lanes) + rest
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _four_dots(a: ConstFloat[::1], b: cython.p_const_double, products: cython.p_double) -> cython.void:
+    """`_dot` of `a` (d,) and each of four rows `b` (4, d): four chains of sums at once, each as in `_dot`."""
+    lanes = cython.declare(cython.double[4][8])
+    rest: cython.double
+    d = a.shape[0]
+    whole = d - d % 8
+    for each in range(4):
+        for lane in range(8):
+            lanes[each][lane] = 0.0
+    for j in range(0, whole, 8):
+        for each in range(4):
+            for lane in range(8):
+                lanes[each][lane] += a[j + lane] * b[each * d + j + lane]
+    for each in range(4):
+        rest = 0.0
+        for j in range(whole, d):
+            rest += a[j] * b[each * d + j]
+        products[each] = _add_lanes(lanes[each]) + rest
+
+
 def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     """`features @ weights` (n,), equal for equal rows."""
     result = np.empty(features.shape[0])
@@ -67,10 +91,18 @@ def rival_scores(
     """Scores (1 + c, n) by `weights`, and by `weights + step * direction` for each of `directions` (c, d)."""
     result = np.empty((1 + directions.shape[0], features.shape[0]))
     scores: cython.double[:, ::1] = result
+    products = cython.declare(cython.double[4])
+    c = directions.shape[0]
     with cython.nogil:
         for i in range(features.shape[0]):
             scores[0, i] = _dot(features[i], weights)
-            for rival in range(directions.shape[0]):
+        for first in range(0, c - c % 4, 4):
+            for i in range(features.shape[0]):
+                _four_dots(features[i], cython.address(directions[first, 0]), products)
+                for each in range(4):
+                    scores[1 + first + each, i] = scores[0, i] + step * products[each]
+        for rival in range(c - c % 4, c):
+            for i in range(features.shape[0]):
                 scores[1 + rival, i] = scores[0, i] + step * _dot(features[i], directions[rival])
     return result
 

@@ -64,15 +64,13 @@ class CPS(RivalRanker):
 
     def _selected(self, pool: Floats, rng: np.random.Generator) -> int:
         """The number of the direction in `pool` (p, d) that wins the tournament."""
-        lists = [self._past.candidates(place) for place in range(len(self._past))]
-        scores = [rival_scores(each, self.weights, pool, self.step)[1:] for each in lists]
-        keys = [rng.random(len(each)) for each in lists]
+        models = self.weights + self.step * pool
+        chances = [self._past.chances(place, models, rng) for place in range(len(self._past))]
         left = list(range(len(pool)))
         while len(left) > 1:
-            one, other = rng.choice(len(left), size=2, replace=False).tolist()
-            both = [left[one], left[other]]
-            drawn = rng.integers(len(lists), size=self.replays).tolist() if lists else []
-            outcome = sum(self._past.replayed(at, scores[at][both], keys[at]) for at in drawn)
+            one, other = rng.permutation(len(left))[:2].tolist()
+            drawn = rng.integers(len(chances), size=self.replays).tolist() if chances else []
+            outcome = sum(self._past.said(at, chances[at], left[one], left[other]) for at in drawn)
             loses = outcome < 0.0 or (outcome == 0.0 and rng.random() < 0.5)
             left.pop(other if loses else one)
         return left[0]

@@ -6,8 +6,9 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import StateError
-from fairexp.interleaving.probabilistic import RANK_POWER, marginal_preferences
-from fairexp.kernels.learning.interleaving import replay
+from fairexp.interleaving.probabilistic import RANK_POWER
+from fairexp.kernels.learning.interleaving import replay, replayed_sign
+from fairexp.kernels.learning.linear import rival_scores
 from fairexp.rankers.matching import Matching
 
 NAMES = ("features", "clicks", "size", "length", "log_chance")
@@ -41,20 +42,20 @@ class History:
         self.size[place], self.length[place], self.log_chance[place] = n, m, log_chance
         self.now += 1
 
-    def candidates(self, place: int) -> Floats:
-        """The features (n, d) of one list's candidates."""
-        return self.features[place, : self.size[place]]
+    def chances(self, place: int, models: Floats, rng: np.random.Generator) -> Floats:
+        """The chances (m, r) with which each linear model (r, d) would have placed the documents of one list."""
+        candidates = self.features[place, : self.size[place]]
+        scores = rival_scores(candidates, models[0], models[1:] - models[0], 1.0)
+        return chances_of(scores, rng.random(len(candidates)), int(self.length[place]))
 
-    def replayed(self, place: int, scores: Floats, keys: Floats) -> float:
-        """What one list says of two rankers with `scores` (2, n) of its candidates: above 0 the second is better.
+    def said(self, place: int, chances: Floats, one: int, other: int) -> float:
+        """What one list says of two rankers of those with `chances` (m, r): above 0 the other is better.
 
         The preference by its clicks, had the two made this list, times how much more likely the two were to make it
         than those who did: its mean over the lists that those would show is that of a live comparison.
         """
-        m = int(self.length[place])
-        chances = chances_of(scores, keys, m)
-        weight = np.exp(log_chance(chances) - self.log_chance[place])
-        return float(weight * marginal_preferences(chances, self.clicks[place, :m], base=0)[1])
+        clicks, logged = self.clicks[place, : len(chances)], float(self.log_chance[place])
+        return float(replayed_sign(chances, clicks, other, one, logged))
 
     def take_over(self, before: History, matching: Matching) -> None:
         """Be what `before` was, as if with the present features."""
