@@ -13,7 +13,7 @@ from benchmarks.workloads import pool
 from fairexp import DBGD, PDGD, FairCo, Query
 from fairexp.arrays import Bools
 from fairexp.rankers.base import Ranker
-from tests.reference.dbgd import PlainDBGD
+from tests.reference.dbgd import PlainMGD
 from tests.reference.fairco import PlainFairCo
 from tests.reference.pdgd import PlainPDGD
 
@@ -72,11 +72,11 @@ def _plain_pdgd() -> Round:
 
 
 def _plain_dbgd(interleaving: str) -> Round:
-    ranker = PlainDBGD(D, length=LENGTH, interleaving=interleaving, seed=0)
+    ranker = PlainMGD(D, length=LENGTH, candidates=1, interleaving=interleaving, seed=0)
 
     def play(query: Query, relevant: Bools) -> None:
-        shown, credit, direction = ranker.rank(query.features)
-        ranker.update(credit, direction, relevant[shown])
+        shown, credit, directions = ranker.rank(query.features)
+        ranker.update(credit, directions, relevant[shown])
 
     return play
 

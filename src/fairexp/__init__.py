@@ -35,9 +35,18 @@ if TYPE_CHECKING:
     from fairexp.rankers.bandits.unirank import UniRank
     from fairexp.rankers.base import Explorer, Ranker
     from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
-    from fairexp.rankers.dbgd import DBGD
+    from fairexp.rankers.descent.cascade import CMGD
+    from fairexp.rankers.descent.cps import CPS
+    from fairexp.rankers.descent.dbgd import DBGD
+    from fairexp.rankers.descent.dsp import DSP
+    from fairexp.rankers.descent.dual_point import DPDBGD
+    from fairexp.rankers.descent.mgd import MGD, PMGD
+    from fairexp.rankers.descent.multi_point import MPDGD
+    from fairexp.rankers.descent.nsgd import NSGD
+    from fairexp.rankers.descent.similarity import SimMGD
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
+    from fairexp.rankers.pdgd_neural import NeuralPDGD
     from fairexp.types import Belief, Query, Ranking
 
 __version__ = "0.1.0"
@@ -47,19 +56,28 @@ _HOMES = {
     "Belief": "types",
     "BubbleRank": "rankers.bandits.bubblerank",
     "C3UCB": "rankers.bandits.linear_cascade",
+    "CMGD": "rankers.descent.cascade",
+    "CPS": "rankers.descent.cps",
     "CascadeKLUCB": "rankers.bandits.cascade_ucb",
     "CascadeLinUCB": "rankers.bandits.linear_cascade",
     "CascadeUCB1": "rankers.bandits.cascade_ucb",
     "Constraint": "fairness.constraint",
-    "DBGD": "rankers.dbgd",
+    "DBGD": "rankers.descent.dbgd",
+    "DPDBGD": "rankers.descent.dual_point",
+    "DSP": "rankers.descent.dsp",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
     "Explorer": "rankers.base",
     "FairCo": "fairness.fairco",
     "FairExp": "fairness.fairexp",
     "FixedScores": "rankers.controls",
     "Ledger": "fairness.ledger",
+    "MGD": "rankers.descent.mgd",
+    "MPDGD": "rankers.descent.multi_point",
+    "NSGD": "rankers.descent.nsgd",
+    "NeuralPDGD": "rankers.pdgd_neural",
     "Oracle": "rankers.controls",
     "PDGD": "rankers.pdgd",
+    "PMGD": "rankers.descent.mgd",
     "PairRank": "rankers.pairrank",
     "Query": "types",
     "RandomRanker": "rankers.controls",
@@ -67,14 +85,23 @@ _HOMES = {
     "Ranker": "rankers.base",
     "Ranking": "types",
     "RecurRank": "rankers.bandits.recurrank",
+    "SimMGD": "rankers.descent.similarity",
     "TopRank": "rankers.bandits.toprank",
     "UniRank": "rankers.bandits.unirank",
 }
 
 __all__ = [
     "C3UCB",
+    "CMGD",
+    "CPS",
     "DBGD",
+    "DPDBGD",
+    "DSP",
+    "MGD",
+    "MPDGD",
+    "NSGD",
     "PDGD",
+    "PMGD",
     "BatchRank",
     "Belief",
     "BubbleRank",
@@ -88,6 +115,7 @@ __all__ = [
     "FairExp",
     "FixedScores",
     "Ledger",
+    "NeuralPDGD",
     "Oracle",
     "PairRank",
     "Query",
@@ -96,6 +124,7 @@ __all__ = [
     "Ranker",
     "Ranking",
     "RecurRank",
+    "SimMGD",
     "TopRank",
     "UniRank",
 ]

@@ -14,20 +14,30 @@ from fairexp.rankers.base import Explorer, Ranker
 NAMES = {
     "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",
     "bubblerank": "fairexp.rankers.bandits.bubblerank:BubbleRank",
+    "c-mgd": "fairexp.rankers.descent.cascade:CMGD",
     "c3-ucb": "fairexp.rankers.bandits.linear_cascade:C3UCB",
     "cascade-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:CascadeKLUCB",
     "cascade-linucb": "fairexp.rankers.bandits.linear_cascade:CascadeLinUCB",
     "cascade-ucb1": "fairexp.rankers.bandits.cascade_ucb:CascadeUCB1",
-    "dbgd": "fairexp.rankers.dbgd:DBGD",
+    "cps": "fairexp.rankers.descent.cps:CPS",
+    "dbgd": "fairexp.rankers.descent.dbgd:DBGD",
     "dcm-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:DcmKLUCB",
+    "dp-dbgd": "fairexp.rankers.descent.dual_point:DPDBGD",
+    "dsp": "fairexp.rankers.descent.dsp:DSP",
     "fairco": "fairexp.fairness.fairco:FairCo",
     "fixed": "fairexp.rankers.controls:FixedScores",
+    "mgd": "fairexp.rankers.descent.mgd:MGD",
+    "mp-dgd": "fairexp.rankers.descent.multi_point:MPDGD",
+    "nsgd": "fairexp.rankers.descent.nsgd:NSGD",
     "oracle": "fairexp.rankers.controls:Oracle",
+    "p-mgd": "fairexp.rankers.descent.mgd:PMGD",
     "pairrank": "fairexp.rankers.pairrank:PairRank",
     "pdgd": "fairexp.rankers.pdgd:PDGD",
+    "pdgd-neural": "fairexp.rankers.pdgd_neural:NeuralPDGD",
     "random": "fairexp.rankers.controls:RandomRanker",
     "rba": "fairexp.rankers.bandits.ranked_bandits:RankedBandits",
     "recurrank": "fairexp.rankers.bandits.recurrank:RecurRank",
+    "sim-mgd": "fairexp.rankers.descent.similarity:SimMGD",
     "toprank": "fairexp.rankers.bandits.toprank:TopRank",
     "unirank": "fairexp.rankers.bandits.unirank:UniRank",
 }
@@ -41,7 +51,7 @@ def ranker_names() -> list[str]:
     """Every name that `construct` knows, hosts inside FairExp included.
 
     >>> ranker_names()[:4]
-    ['batchrank', 'bubblerank', 'c3-ucb', 'cascade-kl-ucb']
+    ['batchrank', 'bubblerank', 'c-mgd', 'c3-ucb']
     """
     hosts = [FAIR + name for name in NAMES if issubclass(ranker_class(name), Explorer)]
     return sorted([*NAMES, *hosts])

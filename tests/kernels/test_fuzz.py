@@ -43,15 +43,23 @@ def test_linear_models(rng, n, d, scale):
 @given(seeds, sizes, sizes, SCALES)
 def test_duels(rng, n, d, scale):
     m = int(rng.integers(1, n + 1))
-    scores, shown, team = np.empty(n), np.empty(m, dtype=np.int64), np.empty(m)
-    direction = scale * rng.normal(size=d)
+    rivals = scale * rng.normal(size=(int(rng.integers(0, 5)), d))
+    scores = linear.rival_scores(tied(rng, n, d), rng.normal(size=d), rivals, 1.0)
+    r = len(scores)
+    scores[rng.random(scores.shape) < 0.1] = -np.inf
+    scores[0] = np.nan_to_num(scores[0], neginf=0.0)  # every document is on a list
     uniforms = np.where(rng.random(n + m) < 0.2, 1.0 - 2.0**-53, rng.random(n + m))
-    interleaving.draft_duel(tied(rng, n, d), rng.normal(size=d), direction, 1.0, uniforms, scores, shown, team)
-    assert len(set(shown.tolist())) == m and set(team.tolist()) <= {-1.0, 0.0, 1.0}
-    lists = rng.permutation(n), rng.permutation(n)
-    shown, chance = interleaving.draw_interleaved(*lists, uniforms[:m], 3.0)
-    assert len(set(shown.tolist())) == m and ((chance >= 0) & (chance <= 1)).all()
-    assert -1.0 - 1e-9 <= interleaving.expected_sign(chance) <= 1.0 + 1e-9
+    shown, team, chances = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty((m, r))
+    interleaving.draft(scores, uniforms, shown, team)
+    assert len(set(shown.tolist())) == m and set(team.tolist()) <= set(range(-1, r))
+    interleaving.draw(scores, uniforms[:n], uniforms[n:], 3.0, shown, chances)
+    assert len(set(shown.tolist())) == m and ((chances >= 0) & (chances <= 1)).all() and chances.any(axis=1).all()
+    interleaving.replay(scores, uniforms[:n], rng.permutation(n)[:m], 3.0, np.empty((m, r)))
+    signs = interleaving.expected_signs(chances, int(rng.integers(r)))
+    assert (np.abs(signs) <= 1.0 + 1e-9).all()
+    one = np.repeat(chances[:, :1] / 2.0 + 0.1, 2, axis=1)
+    log_chance = float(np.log(one.mean(axis=1)).sum())
+    assert abs(interleaving.replayed_sign(one, rng.random(m) < 0.5, 0, 1, log_chance)) <= 1e-9
 
 
 @many
