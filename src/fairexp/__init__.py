@@ -21,9 +21,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairexp.fairness.fairco import FairCo
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
+    from fairexp.fairness.rivals.ears import EARS
+    from fairexp.fairness.rivals.fairco import FairCo
+    from fairexp.fairness.rivals.fara import FARA
+    from fairexp.fairness.rivals.lp_fair import LPFair
+    from fairexp.fairness.rivals.mcfair import MCFair
+    from fairexp.fairness.rivals.mmf import MMF
+    from fairexp.fairness.rivals.offr import OFFR
+    from fairexp.fairness.rivals.offr_around import OFFRAround
+    from fairexp.fairness.rivals.p_mmf import PMMF
+    from fairexp.fairness.rivals.xquad import XQuAD
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -51,13 +60,21 @@ _HOMES = {
     "CascadeUCB1": "rankers.bandits.cascade_ucb",
     "DBGD": "rankers.dbgd",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
+    "EARS": "fairness.rivals.ears",
     "Explorer": "rankers.base",
-    "FairCo": "fairness.fairco",
+    "FARA": "fairness.rivals.fara",
+    "FairCo": "fairness.rivals.fairco",
     "FairExp": "fairness.fairexp",
     "FixedScores": "rankers.controls",
+    "LPFair": "fairness.rivals.lp_fair",
     "Ledger": "fairness.ledger",
+    "MCFair": "fairness.rivals.mcfair",
+    "MMF": "fairness.rivals.mmf",
+    "OFFR": "fairness.rivals.offr",
+    "OFFRAround": "fairness.rivals.offr_around",
     "Oracle": "rankers.controls",
     "PDGD": "rankers.pdgd",
+    "PMMF": "fairness.rivals.p_mmf",
     "PairRank": "rankers.pairrank",
     "Query": "types",
     "RandomRanker": "rankers.controls",
@@ -67,12 +84,18 @@ _HOMES = {
     "RecurRank": "rankers.bandits.recurrank",
     "TopRank": "rankers.bandits.toprank",
     "UniRank": "rankers.bandits.unirank",
+    "XQuAD": "fairness.rivals.xquad",
 }
 
 __all__ = [
     "C3UCB",
     "DBGD",
+    "EARS",
+    "FARA",
+    "MMF",
+    "OFFR",
     "PDGD",
+    "PMMF",
     "BatchRank",
     "Belief",
     "BubbleRank",
@@ -84,7 +107,10 @@ __all__ = [
     "FairCo",
     "FairExp",
     "FixedScores",
+    "LPFair",
     "Ledger",
+    "MCFair",
+    "OFFRAround",
     "Oracle",
     "PairRank",
     "Query",
@@ -95,6 +121,7 @@ __all__ = [
     "RecurRank",
     "TopRank",
     "UniRank",
+    "XQuAD",
 ]
 
 

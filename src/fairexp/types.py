@@ -60,6 +60,7 @@ class Belief:
     - `block` (n,): the block of each document, 0 for the best; no certain order separates a block.
     - `above` (n, n): `[a, b]` says that the document of row a surely belongs above the document of row b.
     - `by_row` (n,): the document of each row, where a ranker has them in another order; None where row i is document i.
+    - `upper` (n,): upper bounds of the scores, in whose order the draw is, where a ranker has such bounds.
 
     >>> above = np.array([[False, True], [False, False]])
     >>> belief = Belief(np.array([1.0, 2.0]), np.array([1, 0]), np.array([1, 0]), above, by_row=np.array([1, 0]))
@@ -72,6 +73,7 @@ class Belief:
     block: Ints
     above: Bools
     by_row: Ints | None = None
+    upper: Floats | None = None
 
     @property
     def relation(self) -> tuple[Bools, Ints]:

@@ -67,7 +67,7 @@ def interval_belief(scores: Floats, lower: Floats, upper: Floats, rng: np.random
     ends = np.minimum.accumulate(lower[order])[:-1] > upper[order][1:]
     block = np.empty(len(scores), dtype=np.int64)
     block[order] = np.concatenate([[0], np.cumsum(ends)])
-    return Belief(scores=scores, draw=order, block=block, above=lower[:, None] > upper[None, :])
+    return Belief(scores=scores, draw=order, block=block, above=lower[:, None] > upper[None, :], upper=upper)
 
 
 def exchangeable(block: Ints, better: Bools, groups: Ints | None) -> Ints:

@@ -8,7 +8,8 @@ import pytest
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.fairness.fairco import MERIT_FLOOR, FairCo
+from fairexp.fairness.rivals.fairco import FairCo
+from fairexp.fairness.rivals.parts.groups import MERIT_FLOOR
 from fairexp.randomness import Stream
 from fairexp.rankers.ridge import REFRESH_EVERY, OnlineRidge
 from fairexp.types import Query
