@@ -38,7 +38,7 @@ class FARA(EitherLevel):
     shown in random order. Relevance and `merit` are as `FairCo` has them. The published method's floor for documents
     that were hardly ever shown is left out: relevance is learned across documents here.
 
-    Yang, Xu, Qin and Ai, "FARA: future-aware ranking algorithm for fairness optimization", CIKM 2023.
+    Yang, Xu, Wang and Ai, "FARA: future-aware ranking algorithm for fairness optimization", CIKM 2023.
     """
 
     trade_off = TradeOff("loss", (0.0, 0.25, 0.5, 0.75, 1.0))

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
+from fairexp.fairness.around import Around
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
 from fairexp.kernels.learning.linear import top_documents
 from fairexp.randomness import Seed
-from fairexp.rankers.around import Around
 from fairexp.rankers.base import Explorer, Ranker, TradeOff
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking

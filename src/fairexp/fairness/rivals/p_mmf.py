@@ -32,10 +32,11 @@ class PMMF(FairToGroups):
     `capacity` times its share of the exposure of `horizon` rounds, and then goes last. Relevance and `merit` are as
     `FairCo` has them.
 
-    Xu, Chen, Xu, Shen, Dong and Wen, "P-MMF: provider max-min fairness re-ranking in recommender system", WWW 2023.
+    C. Xu, Chen, J. Xu, Shen, Zhang, Wang and Dong, "P-MMF: provider max-min fairness re-ranking in recommender
+    system", WWW 2023.
     """
 
-    trade_off = TradeOff("boost", (0.0, 0.01, 0.1, 1.0, 10.0))
+    trade_off = TradeOff("boost", (0.0, 0.01, 0.1, 0.3, 1.0))
     fair_to = "group exposure in total, the worst-off group first"
     needs = "position bias; how many rounds there will be; merit by group, or it is estimated"
 
