@@ -22,9 +22,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairexp.fairness.constraint import Constraint
-    from fairexp.fairness.fairco import FairCo
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
+    from fairexp.fairness.rivals.ears import EARS
+    from fairexp.fairness.rivals.fairco import FairCo
+    from fairexp.fairness.rivals.fara import FARA
+    from fairexp.fairness.rivals.lp_fair import LPFair
+    from fairexp.fairness.rivals.mcfair import MCFair
+    from fairexp.fairness.rivals.mmf import MMF
+    from fairexp.fairness.rivals.offr import OFFR
+    from fairexp.fairness.rivals.offr_around import OFFRAround
+    from fairexp.fairness.rivals.p_mmf import PMMF
+    from fairexp.fairness.rivals.xquad import XQuAD
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -66,18 +75,26 @@ _HOMES = {
     "DPDBGD": "rankers.descent.dual_point",
     "DSP": "rankers.descent.dsp",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
+    "EARS": "fairness.rivals.ears",
     "Explorer": "rankers.base",
-    "FairCo": "fairness.fairco",
+    "FARA": "fairness.rivals.fara",
+    "FairCo": "fairness.rivals.fairco",
     "FairExp": "fairness.fairexp",
     "FixedScores": "rankers.controls",
+    "LPFair": "fairness.rivals.lp_fair",
     "Ledger": "fairness.ledger",
+    "MCFair": "fairness.rivals.mcfair",
     "MGD": "rankers.descent.mgd",
+    "MMF": "fairness.rivals.mmf",
     "MPDGD": "rankers.descent.multi_point",
     "NSGD": "rankers.descent.nsgd",
     "NeuralPDGD": "rankers.pdgd_neural",
+    "OFFR": "fairness.rivals.offr",
+    "OFFRAround": "fairness.rivals.offr_around",
     "Oracle": "rankers.controls",
     "PDGD": "rankers.pdgd",
     "PMGD": "rankers.descent.mgd",
+    "PMMF": "fairness.rivals.p_mmf",
     "PairRank": "rankers.pairrank",
     "Query": "types",
     "RandomRanker": "rankers.controls",
@@ -88,6 +105,7 @@ _HOMES = {
     "SimMGD": "rankers.descent.similarity",
     "TopRank": "rankers.bandits.toprank",
     "UniRank": "rankers.bandits.unirank",
+    "XQuAD": "fairness.rivals.xquad",
 }
 
 __all__ = [
@@ -102,6 +120,11 @@ __all__ = [
     "NSGD",
     "PDGD",
     "PMGD",
+    "EARS",
+    "FARA",
+    "MMF",
+    "OFFR",
+    "PMMF",
     "BatchRank",
     "Belief",
     "BubbleRank",
@@ -114,8 +137,11 @@ __all__ = [
     "FairCo",
     "FairExp",
     "FixedScores",
+    "LPFair",
     "Ledger",
     "NeuralPDGD",
+    "MCFair",
+    "OFFRAround",
     "Oracle",
     "PairRank",
     "Query",
@@ -127,6 +153,7 @@ __all__ = [
     "SimMGD",
     "TopRank",
     "UniRank",
+    "XQuAD",
 ]
 
 

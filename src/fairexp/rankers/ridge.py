@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, State
+from fairexp.kernels.learning.cholesky import solve_lower
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 500
@@ -28,14 +29,19 @@ class OnlineRidge:
         self._matrix: Floats = regularization * np.eye(n_features)
         self._inverse: Floats = np.eye(n_features) / regularization
         self._moment: Floats = np.zeros(n_features)
+        self._product: Floats = np.empty((n_features, n_features))
         self._since_refresh = 0
         self.log_det_ratio = 0.0
         """log(det M / det(regularization I)); how much has been seen of all directions together."""
         self.weights: Floats = np.zeros(n_features)
 
     def add(self, rows: Floats, targets: Floats) -> None:
-        """Add `rows` (m, d) with their `targets` (m,)."""
-        self._matrix += rows.T @ rows
+        """Add `rows` (m, d) with their `targets` (m,).
+
+        Products go to one place in memory, and are of a copy: NumPy's way for equal factors is slower for few rows.
+        """
+        np.matmul(rows.T, rows.copy(), out=self._product)
+        self._matrix += self._product
         self._moment += targets @ rows
         self._since_refresh += 1
         spread = rows @ self._inverse
@@ -45,8 +51,11 @@ class OnlineRidge:
             self._refresh()
         else:
             gram.flat[:: len(gram) + 1] += 1.0
-            self.log_det_ratio += float(np.linalg.slogdet(gram)[1])
-            self._inverse -= spread.T @ np.linalg.solve(gram, spread)
+            factor = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
+            self.log_det_ratio += 2.0 * float(np.log(factor.diagonal()).sum())
+            solve_lower(factor, spread)
+            np.matmul(spread.T, spread.copy(), out=self._product)
+            self._inverse -= self._product
         self.weights = self._inverse @ self._moment
 
     def squared_widths(self, rows: Floats) -> Floats:

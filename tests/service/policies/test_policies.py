@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from fairexp.rankers.pairrank import PairRank
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.recovery import load_policy
+from fairexp.service.policies.rankers import try_out
 from fairexp.service.policies.scaling import DeclaredScale
 from fairexp.service.policies.spec import Feature, PolicySpec, load_policies, parse_policy
 from fairexp.service.problems import ServiceError
@@ -49,6 +51,18 @@ def test_policies_from_yaml(tmp_path: Path) -> None:
     assert list(found) == ["shop", "plain"]
     assert found["shop"].columns == [Feature(name="bm25"), Feature(name="age", shift=30, scale=10)]
     assert found["plain"].feature_names == ["f0", "f1", "f2", "f3"]
+
+
+def test_a_ranker_whose_extra_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ServiceError, match=r"ranker: .*pip install 'fairexp\[lp\]'") as caught:
+        try_out(SPEC.model_copy(update={"ranker": "lp-fair"}))
+    assert (caught.value.status, caught.value.field) == (422, "ranker")
+
+
+def test_fairness_by_item_is_refused_because_a_policy_hands_on_no_ids() -> None:
+    with pytest.raises(ServiceError, match="query_id"):
+        try_out(SPEC.model_copy(update={"ranker": "mcfair", "parameters": {"level": "item"}}))
 
 
 @pytest.mark.parametrize(

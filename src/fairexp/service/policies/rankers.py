@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.errors import ArgumentError, FairexpError
+from fairexp.errors import ArgumentError, FairexpError, MissingExtraError
 from fairexp.rankers.base import Ranker
 from fairexp.registry import classes_of, construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
@@ -86,6 +86,8 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
             own = error.argument in SET_BY_POLICY
             field = error.argument if own else f"parameters.{error.argument}"
             raise invalid(field, error.given, error.expected, error.remedy) from None
+        except MissingExtraError as error:
+            raise ServiceError("invalid", f"ranker: {error}", field="ranker") from None
         except (MemoryError, OverflowError, TypeError, ValueError) as error:
             raise invalid("parameters", f"some with which no ranker can be made ({error})", "others") from error
     if ranker.n_features != spec.n_features:  # fixed weights bring their own number

@@ -38,7 +38,7 @@ def interval_belief(scores: Floats, lower: Floats, upper: Floats, rng: np.random
     """
     order = top_documents(upper, rng.random(len(scores)), len(scores))
     block, above = interval_orders(lower, upper, order)
-    return Belief(scores=scores, draw=order, block=block, above=above)
+    return Belief(scores=scores, draw=order, block=block, above=above, upper=upper)
 
 
 def exchangeable(block: Ints, better: Bools, groups: Ints | None) -> Ints:
