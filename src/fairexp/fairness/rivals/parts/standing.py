@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError
 from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.query_memory import UNKNOWN, Field, QueryMemory, fits_record
+from fairexp.rankers.bandits.parts.query_memory import UNKNOWN, Field, QueryMemory
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
@@ -162,7 +162,7 @@ class EitherLevel(FairToGroups):
         self.queries.restore(_of_queries(arrays))
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        return fits_record(value, expected) if key.startswith(_OWN) else super().fits(key, value, expected)
+        return fits_records(value, expected) if key.startswith(_OWN) else super().fits(key, value, expected)
 
 
 def _of_queries(arrays: State) -> State:
