@@ -21,6 +21,7 @@ TOPICS = (
     "templates",
     "reading",
     "peers",
+    "descent",
     "metrics",
     "parallel",
     "startup",
