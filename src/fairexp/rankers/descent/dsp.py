@@ -31,7 +31,7 @@ class DSP(MGD):
     before, and scaled back to length 1: the same expected move with less variance. With more than one of `candidates`
     their winners' mean is projected.
 
-    Wang, Kim, Wang, Wu, Wang and McAuley, "Variance reduction in gradient exploration for online learning to rank",
+    Wang, Kim, McCord-Snook, Wu and Wang, "Variance reduction in gradient exploration for online learning to rank",
     SIGIR 2019.
     """
 
