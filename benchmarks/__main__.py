@@ -22,6 +22,7 @@ TOPICS = (
     "templates",
     "reading",
     "peers",
+    "descent",
     "metrics",
     "parallel",
     "startup",

@@ -41,19 +41,21 @@ def peer_row(
 def _pairs() -> list[tuple[str, Round, Round, float]]:
     merit = (1.0, 1.0)
     return [
-        ("PDGD", _ours(PDGD(D, length=LENGTH, seed=0)), _plain_pdgd(), 10.0),
-        ("DBGD", _ours(DBGD(D, length=LENGTH, seed=0)), _plain_dbgd("team-draft"), 2.0),
+        ("PDGD", ours(PDGD(D, length=LENGTH, seed=0)), _plain_pdgd(), 10.0),
+        ("DBGD", ours(DBGD(D, length=LENGTH, seed=0)), _plain_dbgd("team-draft"), 2.0),
         (
             "DBGD (probabilistic)",
-            _ours(DBGD(D, length=LENGTH, interleaving="probabilistic", seed=0)),
+            ours(DBGD(D, length=LENGTH, interleaving="probabilistic", seed=0)),
             _plain_dbgd("probabilistic"),
             2.0,
         ),
-        ("FairCo", _ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 2.0),
+        ("FairCo", ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 2.0),
     ]
 
 
-def _ours(ranker: Ranker) -> Round:
+def ours(ranker: Ranker) -> Round:
+    """Rounds of one of our rankers."""
+
     def play(query: Query, relevant: Bools) -> None:
         ranking = ranker.rank(query)
         ranker.update(ranking, relevant[ranking.shown])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -102,3 +105,11 @@ def test_what_cannot_be_compared_is_refused():
     assert comparison.pairs() == []
     with pytest.raises(ArgumentError, match="mixed: expected 3, one for each ranker, got 2 lists"):
         comparison.add(interleave([[1], [2]], length=1), [True])
+
+
+def test_the_page_on_interleaving_does_what_it_says():
+    page = Path(__file__).resolve().parents[2] / "docs" / "interleaving.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), {})

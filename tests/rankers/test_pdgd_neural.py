@@ -33,8 +33,8 @@ def test_a_step_is_along_the_numeric_gradient():
     ranking = ranker.rank(Query(features=np.random.default_rng(0).random((8, 4))))
     clicks = np.array([False, True, False, True, False, False, False, False])
     before, features = ranker.weights.copy(), ranking.features
-    rest = float(ranking.memory["log_rest"])
-    factors = document_weights(ranking.scores, rest, ranker.score(features), clicks)
+    rest, classes = ranking.memory["log_rest"], np.zeros(8, dtype=np.int64)
+    factors = document_weights(ranking.scores, rest, classes, ranker.score(features), clicks)
     numeric = np.empty(len(before))
     for at in range(len(before)):
         ends = []

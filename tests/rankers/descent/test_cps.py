@@ -43,7 +43,7 @@ def test_over_all_lists_of_the_old_rankers_the_mean_is_that_of_a_live_comparison
         history = History(1, m, 4, 4)
         documents = [*shown, *(d for d in range(4) if d not in shown)]  # those shown come first
         history.add(np.eye(4)[documents], clicks, float(np.log(chance)))
-        from_past += chance * history.said(0, history.chances(0, fresh, rng), 0, 1)
+        from_past += chance * history.said(0, history.chances(np.zeros(4), fresh, 1.0, rng)[0], 0, 1)
         live += by_fresh.mean(axis=1).prod() * expected_sign(by_fresh[clicks], 1, 0)
     assert total == pytest.approx(1.0)
     assert from_past == pytest.approx(live, abs=1e-9)
@@ -98,11 +98,16 @@ def test_history_of_another_size_is_not_taken_over():
         CPS(2, history=3).take_over(CPS(2, history=4), matching)
 
 
-def test_learns_a_linear_truth_and_faster_than_dbgd():
+def test_learns_a_linear_truth():
     features, grades = small_world(seed=1)
     assert learn(CPS(10, seed=4), features, grades, 2000, seed=5) >= 0.95
-    ours = [learn(CPS(10, seed=seed), features, grades, 300, seed=seed) for seed in range(4)]
-    plain = [
-        learn(DBGD(10, interleaving="probabilistic", seed=seed), features, grades, 300, seed=seed) for seed in range(4)
-    ]
-    assert np.mean(ours) > np.mean(plain) + 0.02
+
+
+def test_learns_faster_than_dbgd_with_the_same_interleaving():
+    """The published ordering. Runs vary much: of ten pairs the mean difference has a standard error of about .02."""
+    features, grades = small_world(seed=1)
+    seeds = range(100, 110)
+    ours = [learn(CPS(10, seed=seed), features, grades, 600, seed=seed) for seed in seeds]
+    plain = [DBGD(10, interleaving="probabilistic", seed=seed) for seed in seeds]
+    theirs = [learn(ranker, features, grades, 600, seed=seed) for ranker, seed in zip(plain, seeds, strict=True)]
+    assert np.mean(ours) > np.mean(theirs) + 0.02

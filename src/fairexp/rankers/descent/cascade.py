@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.randomness import Seed
 from fairexp.rankers.descent.recent import Recent
-from fairexp.rankers.descent.rivals import unit_vectors
+from fairexp.rankers.descent.rivals import mean_of, unit_vectors
 from fairexp.rankers.descent.similarity import SimMGD
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
@@ -77,7 +77,7 @@ class CMGD(SimMGD):
     def _learn(self, ranking: Ranking, clicks: Bools, winners: Ints) -> None:
         if not self._is_linear:
             mixtures = np.asarray(ranking.memory["mixtures"], dtype=np.float64)
-            self._mixture = self._mixture + self._rate * mixtures[winners].mean(axis=0)
+            self._mixture = self._mixture + self._rate * mean_of(mixtures, winners)
         super()._learn(ranking, clicks, winners)
 
     def _watch(self) -> None:

@@ -64,13 +64,14 @@ class CPS(RivalRanker):
 
     def _selected(self, pool: Floats, rng: np.random.Generator) -> int:
         """The number of the direction in `pool` (p, d) that wins the tournament."""
-        models = self.weights + self.step * pool
-        chances = [self._past.chances(place, models, rng) for place in range(len(self._past))]
+        chances = self._past.chances(self.weights, pool, self.step, rng)
+        even = np.full(len(chances), 1.0 / len(chances)) if chances else None
         left = list(range(len(pool)))
         while len(left) > 1:
             one, other = rng.permutation(len(left))[:2].tolist()
-            drawn = rng.integers(len(chances), size=self.replays).tolist() if chances else []
-            outcome = sum(self._past.said(at, chances[at], left[one], left[other]) for at in drawn)
+            drawn = [] if even is None else rng.multinomial(self.replays, even).tolist()
+            said = (n * self._past.said(at, chances[at], left[one], left[other]) for at, n in enumerate(drawn) if n)
+            outcome = sum(said)
             loses = outcome < 0.0 or (outcome == 0.0 and rng.random() < 0.5)
             left.pop(other if loses else one)
         return left[0]
@@ -79,10 +80,9 @@ class CPS(RivalRanker):
         ranking = super()._rank(query, rng)
         is_other = np.ones(query.n_candidates, dtype=np.bool_)
         is_other[ranking.shown] = False
-        others = query.features[is_other]
+        best = np.argsort(-self._score(query.features), kind="stable")
         most = max(self.max_candidates - len(ranking), 0)
-        if len(others) > most:
-            others = others[np.argsort(-self._score(others), kind="stable")[:most]]
+        others = query.features.take(best[is_other[best]][:most], axis=0)
         kept = np.concatenate([ranking.features, others])
         scores = rival_scores(kept, self.weights, directions_of(ranking), self.step)
         chance = log_chance(chances_of(scores, rng.random(len(kept)), len(ranking)))

@@ -10,7 +10,7 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.randomness import Seed
 from fairexp.rankers.descent.mgd import MGD
 from fairexp.rankers.descent.recent import Recent
-from fairexp.rankers.descent.rivals import directions_of
+from fairexp.rankers.descent.rivals import directions_of, mean_of
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.scaling import shortened
 from fairexp.types import Ranking
@@ -31,7 +31,7 @@ class DSP(MGD):
     before, and scaled back to length 1: the same expected move with less variance. With more than one of `candidates`
     their winners' mean is projected.
 
-    Wang, Kim, Wang, Wu, Wang and McAuley, "Variance reduction in gradient exploration for online learning to rank",
+    Wang, Kim, McCord-Snook, Wu and Wang, "Variance reduction in gradient exploration for online learning to rank",
     SIGIR 2019.
     """
 
@@ -68,7 +68,7 @@ class DSP(MGD):
 
     def _learn(self, ranking: Ranking, clicks: Bools, winners: Ints) -> None:
         documents = np.concatenate([_seen_rows(ranking, clicks), self._seen.rows])
-        projected = projection(directions_of(ranking)[winners].mean(axis=0), documents)
+        projected = projection(mean_of(directions_of(ranking), winners), documents)
         if projected.any():
             self._move(projected)
 

@@ -42,11 +42,17 @@ class History:
         self.size[place], self.length[place], self.log_chance[place] = n, m, log_chance
         self.now += 1
 
-    def chances(self, place: int, models: Floats, rng: np.random.Generator) -> Floats:
-        """The chances (m, r) with which each linear model (r, d) would have placed the documents of one list."""
-        candidates = self.features[place, : self.size[place]]
-        scores = rival_scores(candidates, models[0], models[1:] - models[0], 1.0)
-        return chances_of(scores, rng.random(len(candidates)), int(self.length[place]))
+    def chances(self, weights: Floats, directions: Floats, step: float, rng: np.random.Generator) -> list[Floats]:
+        """For each list the chances (m, c) with which rivals in `directions` (c, d) would have placed its documents."""
+        h, (_, n, d) = len(self), self.features.shape
+        scores = rival_scores(self.features[:h].reshape(h * n, d), weights, directions, step)[1:]
+        by_list = scores.reshape(len(directions), h, n)
+        keys = np.asarray(rng.random(n))
+        parts = zip(self.size[:h].tolist(), self.length[:h].tolist(), strict=True)
+        return [
+            chances_of(np.ascontiguousarray(by_list[:, place, :size]), keys[:size], length)
+            for place, (size, length) in enumerate(parts)
+        ]
 
     def said(self, place: int, chances: Floats, one: int, other: int) -> float:
         """What one list says of two rankers of those with `chances` (m, r): above 0 the other is better.

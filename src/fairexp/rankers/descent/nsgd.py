@@ -12,7 +12,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.descent.hard_queries import HardQueries
 from fairexp.rankers.descent.mgd import MGD
 from fairexp.rankers.descent.recent import Recent
-from fairexp.rankers.descent.rivals import directions_of, unit_vectors, weight_rows
+from fairexp.rankers.descent.rivals import directions_of, mean_of, unit_vectors, weight_rows
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
@@ -86,11 +86,11 @@ class NSGD(MGD):
             self._avoid()
 
     def _learn(self, ranking: Ranking, clicks: Bools, winners: Ints) -> None:
-        directions = directions_of(ranking)[winners]
+        directions = directions_of(ranking)
         if len(winners) > 1 and self._hard.count:
-            found = self._hard.found_by(self.weights + self.step * directions)
-            directions = directions[[int(np.argmax(found))]]
-        self._move(directions.mean(axis=0))
+            found = self._hard.found_by(self.weights + self.step * directions[winners])
+            winners = winners[[int(np.argmax(found))]]
+        self._move(mean_of(directions, winners))
 
     def _avoid(self) -> None:
         """Find an orthonormal basis (d, c) of the worst directions."""

@@ -67,8 +67,6 @@ class RivalRanker(Climber):
         return {"directions": self._directions(query, rng)}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        if not clicks.any():
-            return
         winners = np.flatnonzero(self._lead(ranking, clicks)[1:] > 0.0)
         if winners.size:
             self._learn(ranking, clicks, winners)
@@ -84,7 +82,7 @@ class RivalRanker(Climber):
 
     def _learn(self, ranking: Ranking, clicks: Bools, winners: Ints) -> None:
         """Learn that the rivals `winners` won."""
-        self._move(directions_of(ranking)[winners].mean(axis=0))
+        self._move(mean_of(directions_of(ranking), winners))
 
     def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
@@ -106,6 +104,11 @@ def unit_vectors(n: int, n_features: int, rng: np.random.Generator) -> Floats:
 def directions_of(ranking: Ranking) -> Floats:
     """The directions (c, d) of the rivals that `ranking` tried."""
     return np.asarray(ranking.memory["directions"], dtype=np.float64)
+
+
+def mean_of(directions: Floats, winners: Ints) -> Floats:
+    """The mean direction (d,) of some of `directions` (c, d)."""
+    return np.asarray(directions[winners[0]] if len(winners) == 1 else directions[winners].mean(axis=0))
 
 
 def weight_rows(before: Floats, matching: Matching) -> Floats:
