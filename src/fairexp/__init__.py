@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairexp.fairness.fairco import FairCo
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
+    from fairexp.prior import Prior
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -59,6 +60,7 @@ _HOMES = {
     "Oracle": "rankers.controls",
     "PDGD": "rankers.pdgd",
     "PairRank": "rankers.pairrank",
+    "Prior": "prior",
     "Query": "types",
     "RandomRanker": "rankers.controls",
     "RankedBandits": "rankers.bandits.ranked_bandits",
@@ -87,6 +89,7 @@ __all__ = [
     "Ledger",
     "Oracle",
     "PairRank",
+    "Prior",
     "Query",
     "RandomRanker",
     "RankedBandits",
