@@ -71,28 +71,17 @@ def test_the_fit_is_the_least_of_the_sum_over_pairs():
     log = logged(3, n_rankings=40)
     counts = winners(log, CURVE)
 
+    pairs = [(i, j) for first in log.offsets[:-1] for i in range(first, first + 10) for j in range(first, first + 10)]
+    winner, loser = np.array([pair for pair in pairs if pair[0] != pair[1]]).T
+    rows, weights = log.features[winner] - log.features[loser], counts[winner] / 9
+
     def objective(theta):
-        total = 0.5 * 0.7 * theta @ theta
-        for first in log.offsets[:-1]:
-            for i in range(first, first + 10):
-                for j in range(first, first + 10):
-                    if i != j:
-                        gap = (log.features[i] - log.features[j]) @ theta
-                        total += counts[i] / 9 * np.logaddexp(0, -gap)
-        return total
+        return 0.35 * theta @ theta + weights @ np.logaddexp(0, -rows @ theta)
 
     least = minimize(objective, np.zeros(5), options={"gtol": 1e-8}).x
     fit = fit_preferences(log, counts, regularization=0.7)
     assert fit.theta == pytest.approx(least, abs=1e-2)
-    pairs = [
-        (counts[i] / 9, np.square(log.features[i] - log.features[j]))
-        for first in log.offsets[:-1]
-        for i in range(first, first + 10)
-        for j in range(first, first + 10)
-        if i != j
-    ]
-    weights = np.array([weight for weight, _ in pairs])
-    assert fit.spread == pytest.approx(weights @ np.array([square for _, square in pairs]) / weights.sum())
+    assert fit.products == pytest.approx((rows * weights[:, None]).T @ rows / weights.sum())
 
 
 def graded(n=300, seed=0):
@@ -117,14 +106,27 @@ def test_units_change_the_weights_and_nothing_else():
     other = learn(replace(log, features=log.features * units + 7.0), assumed(CURVE))
     assert other.prior.weights * units == pytest.approx(plain.prior.weights, rel=1e-5, abs=1e-8)
     assert other.prior.spread / units**2 == pytest.approx(plain.prior.spread, rel=1e-6)
-    assert other.prior.strength == plain.prior.strength
+    assert other.prior.strength == pytest.approx(plain.prior.strength, rel=1e-9)
 
 
-def test_strength_is_how_many_preferences_were_seen():
+@pytest.mark.parametrize("n_pairs", [500, 4000])
+def test_a_log_of_pairs_is_worth_as_many_pairs(n_pairs):
+    """Rankings of two, one of which is clicked: each is one observed pair."""
+    rng = np.random.default_rng(n_pairs)
+    features = rng.random((n_pairs, 2, 5))
+    first = rng.random(n_pairs) < 1 / (1 + np.exp(-(features[:, 0] - features[:, 1]) @ TRUTH))
+    offsets = 2 * np.arange(n_pairs + 1)
+    clicks = np.stack([first, ~first], axis=1).ravel()
+    log = Log(features.reshape(-1, 5), tuple("abcde"), offsets, places(offsets), clicks=clicks)
+    learned = learn(log, assumed(np.ones(2)))
+    assert learned.prior.strength == pytest.approx(n_pairs, rel=0.15)
+    assert learned.prior.weights == pytest.approx(TRUTH, abs=4 * learned.standard_error.max())
+
+
+def test_clicks_that_count_for_many_are_worth_less():
     log = logged(5, n_rankings=500)
-    n_clicks = int(log.clicks.sum())
-    assert learn(log, assumed(np.ones(10))).prior.strength == pytest.approx(n_clicks)
-    assert learn(log, assumed(CURVE)).prior.strength < n_clicks  # a few count for many
+    corrected, plain = learn(log, assumed(CURVE)), learn(log, assumed(np.ones(10)))
+    assert 0.3 < corrected.prior.strength / plain.prior.strength < 0.8
     assert learn(log, assumed(CURVE), strength=50).prior.strength == 50.0
 
 

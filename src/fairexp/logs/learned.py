@@ -66,8 +66,9 @@ def learn(
 ) -> Learned:
     """Learn weights from a log; `exposure` must be given where it holds clicks.
 
-    The prior is worth `strength` preferences, unless told as many as were seen: (sum of counts)^2 / (sum of their
-    squares), because few clicks that count much tell less than many that count alike.
+    The prior is worth `strength` observed pairs, unless told as many as would leave errors of the same size: few clicks
+    that count much tell less than many that count alike, and a document that beats nine others more than one that beats
+    another.
     """
     counts = _counts(log, exposure)
     scaled, reach = _of_one_size(log)
@@ -75,13 +76,12 @@ def learn(
     fit = fit_preferences(scaled, counts, regularization=regularization, on_progress=on_progress)
     rows = np.repeat(held_out, np.diff(log.offsets))
     part = fit_preferences(scaled.chosen(~held_out), counts[~rows], regularization=regularization)
-    effective = float(counts.sum() ** 2 / np.square(counts).sum())
     return Learned(
         names=log.names,
         prior=Prior(
             fit.theta / reach,
-            strength=effective if strength is None else strength,
-            spread=fit.spread * np.square(reach),
+            strength=fit.worth if strength is None else strength,
+            spread=np.maximum(np.diag(fit.products), 0.0) * np.square(reach),
         ),
         standard_error=np.sqrt(np.diag(fit.covariance)) / reach,
         range=reach,

@@ -30,14 +30,25 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """theta (d,), the covariance (d, d) of its errors, and the mean squared difference (d,) of a preference's features.
+    """theta (d,), the covariance (d, d) of its errors, and the mean product (d, d) of a preference's differences.
 
     Errors are judged by ranking, so that preferences of one ranking need not be independent of each other.
     """
 
     theta: Floats
     covariance: Floats
-    spread: Floats
+    products: Floats
+
+    @property
+    def worth(self) -> float:
+        """How many pairs, observed one by one, would leave errors of this size in the score of a typical pair.
+
+        n pairs leave a variance of d / (n s) in the difference of a pair's scores, where s is the mean of sigma' over
+        pairs, for which see `Prior.curvature`.
+        """
+        slope = 1.0 / (4.0 * np.sqrt(1.0 + np.pi * float(self.theta @ self.products @ self.theta) / 8.0))
+        variance = float(np.einsum("ij,ji->", self.covariance, self.products))
+        return float(np.count_nonzero(np.diag(self.products)) / (slope * variance)) if variance > 0.0 else 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -87,7 +98,7 @@ def fit_preferences(log: Log, counts: Floats, *, regularization: float, on_progr
             after = _sums(log, counts, theta + length * step, regularization)
         theta, sums = theta + length * step, after
     inverse = np.linalg.inv(sums.hessian)
-    return Fit(theta, inverse @ sums.noise @ inverse, _spread(log, counts))
+    return Fit(theta, inverse @ sums.noise @ inverse, _products(log, counts))
 
 
 def ordered_rightly(log: Log, counts: Floats, theta: Floats) -> tuple[float, float]:
@@ -141,13 +152,11 @@ def _laplacian_square(features: Floats, weights: Floats) -> Floats:
     return np.asarray(features.reshape(-1, d).T @ pulled.reshape(-1, d))
 
 
-def _spread(log: Log, counts: Floats) -> Floats:
-    total, squares = 0.0, np.zeros(log.features.shape[1])
+def _products(log: Log, counts: Floats) -> Floats:
+    """The mean product (d, d) of the difference of features between the two documents of a preference."""
+    total, products = 0.0, np.zeros((log.features.shape[1],) * 2)
     for rows in log.batches():
         weights = preference_weights(log, counts, rows)
-        features = log.features[rows]
-        both = weights + weights.transpose(0, 2, 1)
-        pulled = features * both.sum(axis=2)[:, :, None] - both @ features
-        squares += np.einsum("bnd,bnd->d", features, pulled)
+        products += _laplacian_square(log.features[rows], weights)
         total += float(weights.sum())
-    return np.maximum(squares, 0.0) / max(total, np.finfo(float).tiny)
+    return products / max(total, np.finfo(float).tiny)
