@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from fairexp.cli.commands.learn import learn
 from fairexp.errors import ArgumentError, DataError
 from fairexp.logs.files import read_log
-from tests.logs.worlds import CURVE, TRUTH, logged
+from tests.logs.worlds import CURVE, TRUTH, as_table, logged
 
 app = typer.Typer()
 app.command()(learn)
@@ -28,26 +28,6 @@ def refused(*arguments):
     result = run(*arguments)
     assert result.exit_code != 0
     return result.exception
-
-
-def as_table(log, *, shuffled=None):
-    """The log as rows, in any order."""
-    rows = (
-        np.arange(len(log.features))
-        if shuffled is None
-        else np.random.default_rng(shuffled).permutation(len(log.features))
-    )
-    rankings = np.repeat(np.arange(log.n_rankings), np.diff(log.offsets))
-    columns = {
-        "ranking": [f"r{each}" for each in rankings[rows]],
-        "query": [f"q{each}" for each in np.repeat(log.queries, np.diff(log.offsets))[rows]],
-        "document": [f"d{each}" for each in log.documents[rows]],
-        "position": log.positions[rows],
-        "click": log.clicks[rows],
-        **{name: log.features[rows, number] for number, name in enumerate(log.names)},
-        "note": ["text"] * len(rows),
-    }
-    return pa.table(columns)
 
 
 def write(table, path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from fairexp.logs.record import Log, places
 
@@ -31,3 +32,23 @@ def logged(seed, *, n_rankings=3000, n_queries=60, n_documents=14, length=10, cu
         queries=queries,
         documents=shown.ravel(),
     )
+
+
+def as_table(log, *, shuffled=None):
+    """The log as rows, in any order."""
+    rows = (
+        np.arange(len(log.features))
+        if shuffled is None
+        else np.random.default_rng(shuffled).permutation(len(log.features))
+    )
+    rankings = np.repeat(np.arange(log.n_rankings), np.diff(log.offsets))
+    columns = {
+        "ranking": [f"r{each}" for each in rankings[rows]],
+        "query": [f"q{each}" for each in np.repeat(log.queries, np.diff(log.offsets))[rows]],
+        "document": [f"d{each}" for each in log.documents[rows]],
+        "position": log.positions[rows],
+        "click": log.clicks[rows],
+        **{name: log.features[rows, number] for number, name in enumerate(log.names)},
+        "note": ["text"] * len(rows),
+    }
+    return pa.table(columns)

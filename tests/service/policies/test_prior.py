@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
+from pyarrow import csv
+from typer.testing import CliRunner
 
 from fairexp.checks.comparison import first_difference
+from fairexp.cli.entry import app
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.prior import EVEN_SPREAD
 from fairexp.service.administration.change import ChangeRequest
@@ -26,6 +33,8 @@ from fairexp.service.log.records import Event
 from fairexp.service.policies.rankers import ORDER_SPREAD, prior_of
 from fairexp.service.policies.spec import CALLER_ORDER, PolicySpec, load_policies, parse_policy
 from fairexp.service.problems import ServiceError
+from tests.logs.worlds import as_table, logged
+from tests.service.worlds import SPEC, base64_body, rank_body
 
 Start = Callable[..., Engine]
 UNITS = np.array([1000.0, 0.01, 5.0])
@@ -224,3 +233,42 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     learned_file(tmp_path, features=["price", "age", "colour"])
     with pytest.raises(FairexpError, match=r"market.prior .*line 6.*expected names of features, got 'colour'"):
         declared(tmp_path, "{file: learned.json}")
+
+
+def test_the_page_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its policies load and serve, one of them from what its command learns."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "service" / "starting.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names = ("bm25", "freshness", "price")
+    csv.write_csv(as_table(replace(logged(0), features=logged(0).features[:, :3], names=names)), "log.csv")
+    (command,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    program, *arguments = shlex.split(command)
+    assert program == "fairexp"
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    policies = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(policies) == 3
+    for text in policies:
+        Path("policies.yaml").write_text(text)
+        spec = load_policies(Path("policies.yaml"))["shop"]
+        runtime, _ = Runtime.new(spec)
+        asked = read_ranking(body(), n_features=spec.n_sent, max_candidates=100)
+        shown, _ = runtime.rank(candidates_of(asked, runtime, spec), at=0.0)
+        assert len(shown.shown) == 10
+        if spec.sees_order:
+            assert shown.shown.tolist()[:3] == [0, 1, 2]
+    assert spec.prior is not None and spec.prior.weights["bm25"] > 1.0 and len(spec.exposure) == 10
+
+
+@pytest.mark.parametrize("form", ["candidates", "base64"])
+def test_over_http_the_callers_order_is_the_first_ranking(
+    serve: Callable[..., httpx.Client], sqlite_address: str, form: str
+) -> None:
+    prior = {"caller_order": 1.0, "strength": 1e6}
+    shop = parse_policy({**SPEC.model_dump(mode="json"), "ranker": "pairrank", "prior": prior})
+    client = serve(sqlite_address, policies={"shop": shop})
+    asked = rank_body() if form == "candidates" else base64_body()
+    items = client.post("/v1/policies/shop/rank", json=asked).json()["items"]
+    assert [item["id"] for item in items] == ["d0", "d1", "d2", "d3"]
+    told = client.get("/v1/policies/shop").json()
+    assert told["spec"]["prior"]["caller_order"] == 1.0
