@@ -83,7 +83,9 @@ def learn(
     if curve is not None and exposure == HARVEST:
         console.print(_curve_table(curve))
     console.print(_weights_table(learned))
-    error_console().print(f"Start from it: `prior: {{file: {out}}}` in a policy, or PairRank(prior={str(out)!r}).")
+    console.print(_in_words(learned), soft_wrap=True)
+    advice = f"Start from it: `prior: {{file: {out}}}` in a policy, or PairRank(prior={str(out)!r})."
+    error_console().print(advice, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -112,28 +114,21 @@ def _curve(spec: str, log: Log) -> ExposureEstimate:
 def _curve_table(curve: ExposureEstimate) -> Table:
     from rich.table import Table
 
-    table = Table("position", "exposure", "±", box=None, padding=(0, 2, 0, 0), title="Exposure by position")
+    table = Table(
+        "position", "exposure", "±", box=None, padding=(0, 2, 0, 0), title="Exposure by position", title_justify="left"
+    )
     for position, (value, error) in enumerate(zip(curve.curve, curve.standard_error, strict=True), start=1):
         table.add_row(str(position), f"{value:.4f}", f"{error:.4f}")
     return table
 
 
 def _weights_table(learned: Learned) -> Table:
-    """The weights, those with the largest effect first; `effect` is by how much a feature's range changes log-odds."""
+    """The weights, first those that over their feature's range change the log-odds of a preference most."""
     import numpy as np
     from rich.table import Table
 
-    share, error = learned.ordered
-    table = Table(
-        "feature",
-        *("weight", "±", "effect", "±"),
-        box=None,
-        padding=(0, 2, 0, 0),
-        title="Weights, and how much a feature's range changes the log-odds of a preference",
-        caption=f"{learned.n_rankings:,} rankings, {learned.n_preferences:,} preferences, worth "
-        f"{learned.prior.strength:,.0f}; ± one standard error. Of preferences in every tenth query, weights from the "
-        f"others order {share:.1%} ± {error:.1%} rightly.",
-    )
+    headings = ("feature", "weight", "±", "over its range", "±")
+    table = Table(*headings, box=None, padding=(0, 2, 0, 0), title="Weights", title_justify="left")
     for column in table.columns[1:]:
         column.justify = "right"
     effects = learned.prior.weights * learned.range
@@ -144,3 +139,15 @@ def _weights_table(learned: Learned) -> Table:
     if len(effects) > MOST_ROWS:
         table.add_row(f"and {len(effects) - MOST_ROWS} more")
     return table
+
+
+def _in_words(learned: Learned) -> str:
+    """How much was seen, what it is worth, and how well it carries over."""
+    seen = f"{learned.n_rankings:,} rankings, {learned.n_preferences:,} preferences; ± one standard error."
+    worth = f"Worth {learned.prior.strength:,.0f} observed pairs."
+    share, error = learned.ordered
+    if not share >= 0.0:
+        return f"{seen} {worth}"
+    return (
+        f"{seen} {worth}\nWeights from nine tenths of the queries order {share:.1%} ± {error:.1%} of the rest rightly."
+    )
