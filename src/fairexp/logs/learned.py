@@ -72,9 +72,11 @@ def learn(
     """
     counts = _counts(log, exposure)
     scaled, reach = _of_one_size(log)
-    held_out = _held_out(log)
+    telling = np.logical_or.reduceat(counts > 0.0, log.offsets[:-1])
+    scaled, counts = scaled.chosen(telling), counts[np.repeat(telling, np.diff(log.offsets))]
+    held_out = _held_out(scaled)
     fit = fit_preferences(scaled, counts, regularization=regularization, on_progress=on_progress)
-    rows = np.repeat(held_out, np.diff(log.offsets))
+    rows = np.repeat(held_out, np.diff(scaled.offsets))
     part = fit_preferences(scaled.chosen(~held_out), counts[~rows], regularization=regularization)
     return Learned(
         names=log.names,

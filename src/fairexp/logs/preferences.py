@@ -127,10 +127,6 @@ def _sums(log: Log, counts: Floats, theta: Floats, regularization: float) -> _Su
         np.zeros((d, d)),
     )
     for rows in log.batches():
-        told = counts[rows].any(axis=1)
-        if not told.any():
-            continue
-        rows = rows[told]
         features, weights = log.features[rows], preference_weights(log, counts, rows)
         scores = features @ theta
         gaps = scores[:, :, None] - scores[:, None, :]

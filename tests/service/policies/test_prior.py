@@ -131,13 +131,15 @@ def test_clicks_earn_a_departure_from_the_callers_order() -> None:
     assert weights is not None and weights[0] > 4 * abs(weights[3])
 
 
+@pytest.mark.parametrize("ranker", ["pairrank", "fairexp-pairrank"])
 @pytest.mark.parametrize(
     "prior", [{"caller_order": 2.0, "strength": 40.0}, {"weights": {"age": 90.0}, "strength": 9.0}]
 )
-def test_the_log_replays_to_the_same_bits(started: Start, sqlite_address: str, prior: dict[str, Any]) -> None:
-    spec = spec_of(prior=prior)
+def test_the_log_replays_to_the_same_bits(
+    started: Start, sqlite_address: str, prior: dict[str, Any], ranker: str
+) -> None:
     engine = started(sqlite_address)
-    Changes(engine).put("market", spec)
+    Changes(engine).put("market", spec_of(prior=prior, ranker=ranker, groups={"small": 1.0, "large": 1.0}))
     for number in range(60):
         serve(engine, number, clicked=number % 6)
     live = engine.policy("market")
@@ -147,9 +149,30 @@ def test_the_log_replays_to_the_same_bits(started: Start, sqlite_address: str, p
         assert first_difference(again.state()[1], expected) is None
 
 
+def test_a_reset_of_the_model_goes_back_to_the_prior(started: Start, sqlite_address: str) -> None:
+    engine = started(sqlite_address)
+    changes = Changes(engine)
+    changes.put("market", spec_of(prior={"weights": {"age": 300.0}, "strength": 9.0}))
+    for number in range(20):
+        serve(engine, number, clicked=0)
+    runtime = engine.policy("market").runtime
+    learned = runtime.ranker.linear_model()
+    assert learned is not None and np.abs(learned / runtime.scale.scale - [0.0, 300.0, 0.0]).max() > 1.0
+    changes.reset("market", ["model"])
+    engine.rank("market", lambda runtime: wild(50)).kept.result(10)
+    runtime = engine.policy("market").runtime
+    weights = runtime.ranker.linear_model()
+    assert weights is not None and weights / runtime.scale.scale == pytest.approx([0.0, 300.0, 0.0])
+
+
 def serve(engine: Engine, number: int, *, clicked: int) -> None:
     asked = wild(number)
-    ranked = engine.rank("market", lambda runtime: Candidates(asked.ids, None, runtime.scaling(asked.features)))
+
+    def seen(runtime: Runtime) -> Candidates:
+        groups = np.arange(len(asked.ids)) % 2 if runtime.spec.groups else None
+        return Candidates(asked.ids, groups, runtime.scaling(asked.features))
+
+    ranked = engine.rank("market", seen)
     engine.learn(ranked.id, [GivenEvent(position=clicked)]).kept.result(10)
 
 
