@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fairexp.fairness.rivals.offr_around import OFFRAround
     from fairexp.fairness.rivals.p_mmf import PMMF
     from fairexp.fairness.rivals.xquad import XQuAD
+    from fairexp.prior import Prior
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -96,6 +97,7 @@ _HOMES = {
     "PMGD": "rankers.descent.mgd",
     "PMMF": "fairness.rivals.p_mmf",
     "PairRank": "rankers.pairrank",
+    "Prior": "prior",
     "Query": "types",
     "RandomRanker": "rankers.controls",
     "RankedBandits": "rankers.bandits.ranked_bandits",
@@ -144,6 +146,7 @@ __all__ = [
     "OFFRAround",
     "Oracle",
     "PairRank",
+    "Prior",
     "Query",
     "RandomRanker",
     "RankedBandits",

@@ -41,8 +41,10 @@ def query(n, *, query_id="q", groups=None, n_features=1):
 def test_the_page_on_rankers_names_every_one_and_its_code_runs():
     page = (Path(__file__).resolve().parents[2] / "docs" / "rankers.md").read_text()
     assert all(f"`{name}`" in page for name in NAMES)
-    (block,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    exec(compile(block, "rankers.md", "exec"), {})
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "rankers.md", "exec"), {})
 
 
 def test_all_but_ranked_bandits_are_hosts():

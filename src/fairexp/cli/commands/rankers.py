@@ -92,7 +92,9 @@ def _default(name: str, key: str) -> str:
     default = parameters_of(name)[key].default
     if default is inspect.Parameter.empty:
         default = DEFAULTS.get(key, "(from the data)" if key in ("n_features", "grades") else "(required)")
-    return "(from the command)" if default is None else f"{default}"
+    if default is None:
+        return "none" if key == "prior" else "(from the command)"
+    return f"{default}"
 
 
 def _bold(text: str) -> Any:

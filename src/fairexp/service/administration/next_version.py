@@ -68,8 +68,10 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     runtime.at = before.at
     if comparable and MODEL not in drop:
         runtime.scale.take_over(before.scale, matching, offset)
+        runtime.ranker = ranker = build_ranker(spec, parameters, scale=runtime.scale.scale)[0]
     seen = _in_units(matching, before, runtime)
-    if model and account and seen.is_identity and before.parameters == parameters:
+    unchanged = before.parameters == parameters and before.spec.prior == spec.prior
+    if model and account and seen.is_identity and unchanged:
         ranker.restore(before.ranker.state())  # to the bit
     else:
         try:
@@ -110,7 +112,8 @@ def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool
         lost += [
             f"the account of group {name!r} (exposure {amounts[name]:.4g})" for name in amounts if name not in stay
         ]
-    added = [f"feature {name!r} starts at weight 0" for name in fresh if model]
+    believed = new.prior.weights if new.prior is not None else {}
+    added = [f"feature {name!r} starts at weight {believed.get(name, 0.0):g}" for name in fresh if model]
     if after.ranker.keeps_account:
         starts = zip(new.group_names, after.totals.exposure.tolist(), strict=True)
         added += [

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError, FairexpError, MissingExtraError
+from fairexp.prior import EVEN_SPREAD, Prior
 from fairexp.rankers.base import Ranker
 from fairexp.registry import classes_of, construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
@@ -23,10 +24,13 @@ RANKERS = tuple(name for name in ranker_names() if not any(each.needs_query_id f
 """The rankers that a policy may name: all but those that go by the ids of queries, which a policy does not hand on.
 Import paths are not among them, because a request must not be able to load code."""
 
+ORDER_SPREAD = 1.0
+"""The mean squared difference between the logarithms of two of the first ten positions, about."""
+
 LARGEST = 1e15
 """Numbers beyond this have no use as parameters, and not all of them would come back from the store as they were."""
 
-SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups")
+SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups", "prior")
 
 
 def resolve_parameters(
@@ -67,14 +71,20 @@ def _check_plain(key: str, value: Any) -> None:
             raise invalid(f"parameters.{key}", "a number that is too large", f"numbers below {LARGEST:g}")
 
 
-def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranker, list[str]]:
-    """The ranker that `spec` describes with resolved `parameters`, new, and what its construction warned of."""
+def build_ranker(
+    spec: PolicySpec, parameters: Mapping[str, Any], *, scale: Floats | None = None
+) -> tuple[Ranker, list[str]]:
+    """The ranker that `spec` describes with resolved `parameters`, new, and what its construction warned of.
+
+    `scale` (d,) is what features are divided by before the ranker sees them, beyond what the policy declares.
+    """
     known: dict[str, Any] = {
         "n_features": spec.n_features,
         "length": spec.length,
         "seed": spec.seed,
         "exposure": spec.exposure,
         "tolerance": spec.tolerance,
+        "prior": prior_of(spec, np.ones(spec.n_features) if scale is None else scale),
     }
     if spec.groups:
         known.update(shares=spec.shares, n_groups=len(spec.groups))
@@ -96,6 +106,26 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
     if ranker.keeps_history:
         notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
     return ranker, notes
+
+
+def prior_of(spec: PolicySpec, scale: Floats) -> Prior | None:
+    """The policy's prior in the units that its ranker sees, which divides by `scale` (d,) beyond what is declared.
+
+    Where each query is scaled by its own range, weights are by that range, and so is what is given of the spread.
+    """
+    if spec.prior is None:
+        return None
+    declared = [1.0 if spec.scaling == "query" else column.scale or 1.0 for column in spec.columns]
+    units = np.array(declared) * scale
+    named = dict(spec.prior.weights)
+    spreads = dict(spec.prior.spread)
+    if spec.prior.caller_order is not None:
+        named[spec.columns[-1].name] = spec.prior.caller_order
+        spreads.setdefault(spec.columns[-1].name, ORDER_SPREAD)
+    weights = np.array([named.get(name, 0.0) for name in spec.feature_names])
+    given = np.array([spreads.get(name, np.nan) for name in spec.feature_names]) / np.square(units)
+    spread = np.where(np.isnan(given), EVEN_SPREAD, given)
+    return Prior(weights * units, strength=spec.prior.strength, spread=spread)
 
 
 def weights_of(ranker: Ranker) -> Floats | None:
