@@ -179,9 +179,14 @@ def test_the_best_reverses_no_neighbours_without_need(case):
 
 @pytest.mark.parametrize("effort", [1, 40, 400])
 @pytest.mark.parametrize("ties", ["draw", "fairest"])
-def test_what_is_not_proven_reverses_no_neighbours_without_need_and_states_its_bounds(effort, ties, monkeypatch):
-    """Halves of a list of seven that have room for one position each, so that most is left to a walk without effort."""
+@pytest.mark.parametrize("states", [0, 1000], ids=["plain", "tolls"])
+def test_what_is_not_proven_reverses_no_neighbours_without_need_and_states_its_bounds(
+    effort, ties, states, monkeypatch
+):
+    """Halves with room for one position each, so that most is left to small changes and a walk of little effort."""
     monkeypatch.setattr(rankings, "MAX_WORDS", 8)
+    monkeypatch.setattr(rankings, "MAX_STATES", states)
+    monkeypatch.setattr(rankings, "PLAIN_NODES", 0)
     rankings._idle.cache_clear()
     rng, unproven = np.random.default_rng(effort), 0
     for number in range(40):
@@ -211,6 +216,7 @@ def test_what_is_not_proven_reverses_no_neighbours_without_need_and_states_its_b
         unproven += not answer.exact
     rankings._idle.cache_clear()
     assert effort > 1 or unproven > 20
+    assert effort < 400 or ties == "fairest" or unproven < 35
 
 
 def test_chance_settles_what_is_equally_fair():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fairexp.fairness.rankings import Demand, best_ranking
 from fairexp.kernels.data import clicks as sessions
 from fairexp.kernels.data import letor, scaling
 from fairexp.kernels.learning import (
@@ -48,6 +49,26 @@ def test_linear_models(rng, n, d, scale):
     keys = rng.random(n)
     expected = np.lexsort((keys, -scores))[:k]
     assert linear.top_documents(scores, keys, k).tolist() == expected.tolist()
+
+
+@many
+@given(seeds, st.lists(st.integers(2, 4), min_size=2, max_size=3), st.sampled_from([1, 50, 4000]))
+def test_rankings_for_several_demands(rng, sizes, effort):
+    n, k = int(rng.integers(1, 30)), int(rng.integers(1, 14))
+    demands = [
+        Demand(
+            rng.integers(0, size, n), tied(rng, size) % 9.0, rng.uniform(0.1, 9.0, size), rng.choice([0.0, 0.3, 9.0])
+        )
+        for size in sizes
+    ]
+    exposure = np.abs(tied(rng, min(n, k)) % 7.0) if rng.random() < 0.3 else 1.0 / np.arange(1, min(n, k) + 1)
+    order, certain = rng.permutation(n), rng.random((n, n)) < rng.random()
+    for ties in ("draw", "fairest"):
+        chance = rng if rng.random() < 0.5 else None
+        best = best_ranking(order, demands, certain, exposure=exposure, ties=ties, effort=effort, rng=chance)
+        assert len(set(best.shown.tolist())) == len(exposure) and best.regret_bound <= best.added_regret
+        assert all(outcome.gap_bound <= outcome.gap + 1e-9 for outcome in best.outcomes)
+        assert not best.exact or best.regret_bound == best.added_regret
 
 
 @many

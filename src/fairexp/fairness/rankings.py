@@ -29,12 +29,15 @@ from fairexp.fairness.templates import (
 from fairexp.kernels.demands.owed import Owed
 from fairexp.kernels.demands.rankings import RankingSearch
 from fairexp.kernels.search.gaps import largest_gap
-from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.lattice import Lattice, n_states
 from fairexp.kernels.search.rounds import Aim, Draw, Effort
 from fairexp.validation import check_choice, check_count
 
 MAX_WORDS = 2_048
 """Most words over the classes in each of two halves; with more, halves are shorter than the list."""
+
+MAX_STATES = 20_000
+"""Largest lattice of counts that bounds are computed on; with more the search goes without."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,4 +235,6 @@ def _new_search(exposure: bytes, members: Ints, n_groups: tuple[int, ...]) -> Ra
     upper = min(length, (len(curve) + 1) // 2)
     lengths = (upper, min(length, len(curve) - upper))
     owed = Owed(curve, members, n_groups)
-    return RankingSearch(curve, owed, kept_reach(exposure), Lattice(upper, n_classes), lengths)
+    beyond = sum(lengths) < len(curve) and n_states(len(curve), n_classes) <= MAX_STATES
+    lattices = Lattice(upper, n_classes), Lattice(len(curve), n_classes) if beyond else None
+    return RankingSearch(curve, owed, kept_reach(exposure), lengths, lattices)

@@ -2,16 +2,19 @@ from libc.stdint cimport int64_t
 from fairexp.kernels.demands.exchanges cimport Exchanges
 from fairexp.kernels.demands.halves cimport Halves
 from fairexp.kernels.demands.owed cimport Owed
+from fairexp.kernels.demands.tolls cimport Tolls
 from fairexp.kernels.demands.walk cimport Walk
 from fairexp.kernels.search.rounds cimport Effort, Round
 
 cdef int64_t LOOKS
+cdef int64_t SURVEYS
 
 
 cdef class RankingSearch:
     cdef Round round
     cdef Owed owed
     cdef Walk walk
+    cdef Tolls tolls
     cdef Halves halves
     cdef Exchanges exchanges
     cdef readonly int64_t[::1] template
@@ -23,6 +26,8 @@ cdef class RankingSearch:
 
     cdef void find(self, bint fairest, Effort effort) noexcept nogil
     cdef void approach(self, bint fairest, Effort effort) noexcept nogil
+    cdef void pay_tolls(self, Effort effort) noexcept nogil
+    cdef void improve(self, const int64_t[:] template, int64_t max_looks) noexcept nogil
     cdef void complete(self, const int64_t[:] known, bint fairest, int64_t max_looks) noexcept nogil
     cdef void yield_by_priority(self, int64_t max_looks) noexcept nogil
     cdef void show(self, int64_t[::1] shown) noexcept nogil

@@ -4,11 +4,15 @@ import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.demands.exchanges import Exchanges
 from cython.cimports.fairexp.kernels.demands.halves import CHEAPEST, Halves
+from cython.cimports.fairexp.kernels.demands.tolls import Tolls
 from cython.cimports.fairexp.kernels.demands.walk import Walk
 from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from cython.cimports.libc.math import INFINITY
+
+SURVEYS = 2
+"""How often tolls are looked for, each time with a known cost that may be closer to them."""
 
 LOOKS = 30
 """Looks at pairs of halves that take about the time of one step of a walk; those of a whole list are not limited."""
@@ -19,12 +23,15 @@ LOOKS = 30
 class RankingSearch:
     """Room for one search at a time, for lists of the curve P (k,) and classes with these columns.
 
-    Of the last positions two halves are made, of these lengths; the lattice is that of the upper half.
+    Of the last positions two halves are made, of these lengths. The first lattice is that of the upper half; the
+    second, unless there are too many states, that of whole lists, where they are longer than both halves.
     """
 
-    def __init__(self, P, owed, reach, lattice, lengths):
+    def __init__(self, P, owed, reach, lengths, lattices):
+        lattice, whole = lattices
         self.round, self.owed = Round(P, owed.column.shape[0]), owed
-        self.walk = Walk(self.round, owed, reach)
+        self.tolls = None if whole is None else Tolls(self.round, owed, whole)
+        self.walk = Walk(self.round, owed, reach, self.tolls)
         self.halves = Halves(self.round, owed, lattice, lengths)
         self.exchanges = Exchanges(self.round, owed)
         self.template = np.zeros(self.round.k, dtype=np.int64)
@@ -45,11 +52,11 @@ class RankingSearch:
         return shown, self.cost, self.exact, self.bound, np.array(self.gap_bound)
 
     def find(self, fairest, effort):
-        """Search: by a walk, which settles the easy rounds, and then by halves of the whole list or of its end."""
+        """Search: by a short walk, which settles the easy rounds, and then by halves of the whole list or its end."""
         whole: cython.bint = self.halves.first == 0
         self.owed.narrow_to_tolerances()
         self.gap_bound[:] = 0.0
-        self.walk.deepen(effort.plain_nodes if whole else effort.max_nodes)
+        self.walk.deepen(False, effort.plain_nodes)
         self.exact = self.walk.found.found and self.walk.finished and not fairest
         self.halves.best.take(self.walk.found)
         if not self.exact:
@@ -57,31 +64,54 @@ class RankingSearch:
                 self.walk.descend()
             if whole:
                 self.complete(self.walk.found.template, fairest, NO_LIMIT)
+                self.exact = True
             else:
                 self.approach(fairest, effort)
-            self.exact = whole
         self.template[:] = self.halves.best.template
         self.cost = self.halves.best.cost
         self.bound = self.cost if self.exact else min(self.walk.bound, self.cost)
 
     def approach(self, fairest, effort):
-        """Let the halves' best be as good as small changes and a new end make it, and the walk say how good that is."""
-        self.exchanges.begin(self.walk.found.template)
-        self.exchanges.improve(effort.max_nodes // 2)
-        if self.owed.meets_tolerances():
-            self.halves.best.found, self.halves.best.cost = True, self.exchanges.cost
-            self.halves.best.template[:] = self.exchanges.template
+        """Let the halves' best be as good as small changes and a new end make it, and a walk prove what it can."""
+        self.improve(self.walk.found.template, effort.max_nodes // 2)
+        self.halves.best.found = self.owed.meets_tolerances()
         self.complete(self.exchanges.template, fairest, LOOKS * effort.max_nodes)
-        self.exchanges.begin(self.halves.best.template)
-        self.exchanges.improve(effort.max_nodes // 2)
-        self.exchanges.follow_draw(fairest)
-        self.halves.best.template[:] = self.exchanges.template
+        self.improve(self.halves.best.template, effort.max_nodes // 2)
+        met = self.owed.meets_tolerances()
+        for c in range(self.owed.n_demands):
+            self.owed.narrow(c, max(self.owed.gap(c), self.owed.tolerance[c]))
+        if self.tolls is not None:
+            self.pay_tolls(effort)
+        self.walk.deepen(self.tolls is not None, effort.max_nodes)
+        if self.walk.found.found and (self.walk.finished or self.walk.found.cost < self.halves.best.cost):
+            self.halves.best.take(self.walk.found)
+        self.exact = met and self.walk.found.found and self.walk.finished and not fairest
+        if not self.exact:
+            self.improve(self.halves.best.template, 0)
+            self.exchanges.follow_draw(fairest)
+            self.halves.best.template[:] = self.exchanges.template
+            self.halves.best.cost = self.exchanges.cost
+
+    def pay_tolls(self, effort):
+        """Let tolls say what the limits cost at least, and the cheapest word that pays them become the best, if it is.
+
+        The closer a known cost is to the bound, the better rates they find.
+        """
+        self.tolls.begin()
+        for _ in range(SURVEYS):
+            self.tolls.survey(self.halves.best.cost)
+            self.exchanges.begin(self.tolls.word)
+            self.exchanges.improve(effort.max_nodes // 2)
+            if self.owed.keeps_limits() and self.exchanges.cost < self.halves.best.cost:
+                self.halves.best.cost = self.exchanges.cost
+                self.halves.best.template[:] = self.exchanges.template
+
+    def improve(self, template, max_looks):
+        """Let the halves' best be a template, changed for the better."""
+        self.exchanges.begin(template)
+        self.exchanges.improve(max_looks)
         self.halves.best.cost = self.exchanges.cost
-        if not self.owed.meets_tolerances():
-            # What was proven holds for rankings within the tolerances.
-            for c in range(self.owed.n_demands):
-                self.owed.narrow(c, max(self.owed.gap(c), self.owed.tolerance[c]))
-            self.walk.deepen(effort.max_nodes)
+        self.halves.best.template[:] = self.exchanges.template
 
     def complete(self, known, fairest, max_looks):
         """Let the halves' best be the best list that begins like a known one, unless it is as good already."""

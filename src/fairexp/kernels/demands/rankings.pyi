@@ -5,7 +5,9 @@ from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Aim, Draw, Effort
 
 class RankingSearch:
-    def __init__(self, P: Floats, owed: Owed, reach: Reach, lattice: Lattice, lengths: tuple[int, int]) -> None: ...
+    def __init__(
+        self, P: Floats, owed: Owed, reach: Reach, lengths: tuple[int, int], lattices: tuple[Lattice, Lattice | None]
+    ) -> None: ...
     def solve(
         self, draw: Draw, aim: Aim, effort: Effort, spent: Floats, shares: Floats, tolerance: Floats
     ) -> tuple[Ints, int, bool, int, Floats]: ...

@@ -1,6 +1,7 @@
 """A depth-first walk over words of classes, in the order of the draw, with a budget of cost that rises.
 
-It is given up where nothing that a group can still collect ends in its corridor, under any demand (see `reach`).
+It is given up where nothing that a group can still collect ends in its corridor, under any demand (see `reach`), and
+where `tolls`, if there are any, show that completing it costs too much.
 """
 
 import cython
@@ -19,15 +20,16 @@ class Walk:
     Whether it was `finished` and whether it `refused` words for their cost is that of the last budget.
 
     By position (k + 1,): the class on the `path`, or -1 where none was tried, what the way there costs in `total`, and
-    what columns `gain` on it. By class (m,): how many are `gone`.
+    what columns `gain` on it; the `state` of counts, and what was `paid` in tolls. By class (m,): how many are `gone`.
     """
 
-    def __init__(self, round, owed, reach):
-        self.round, self.owed, self.reach = round, owed, reach
+    def __init__(self, round, owed, reach, tolls=None):
+        self.round, self.owed, self.reach, self.tolls = round, owed, reach, tolls
         k = self.round.k
         self.found = Found(k)
         self.gone = np.zeros(self.round.n_groups, dtype=np.int64)
-        self.path, self.total = np.zeros((2, k + 1), dtype=np.int64)
+        self.path, self.total, self.state = np.zeros((3, k + 1), dtype=np.int64)
+        self.paid = np.zeros(k + 1)
         self.waiting = np.zeros(self.owed.n_columns, dtype=np.int64)
         self.gain = np.zeros((k + 1, self.owed.n_columns))
 
@@ -59,6 +61,16 @@ class Walk:
                 return False
         return True
 
+    def is_too_dear(self, p, a, price, least):
+        """Whether popping class a at position p at this price can only end at a cost of `least` or more."""
+        if price >= least:
+            return True
+        if not self.tolled:
+            return False
+        self.state[p + 1] = self.tolls.lattice.child[self.state[p], a]
+        self.paid[p + 1] = self.paid[p] + self.tolls.by_class[a] * self.round.P[p]
+        return price + self.paid[p + 1] + self.tolls.ahead[self.state[p + 1]] - self.tolls.paid > least - 1
+
     def search(self, budget, max_nodes):
         """The cheapest word within the limits that costs at most `budget`; of equals the one closest to the draw."""
         k = self.round.k
@@ -79,7 +91,7 @@ class Walk:
             self.path[p] = a
             self.found.nodes += 1
             price = self.total[p] + pop_price(self.round, self.gone, a)
-            if price >= least:
+            if self.is_too_dear(p, a, price, least):
                 self.refused = True
                 continue
             self.add_gain(p, a)
@@ -97,17 +109,22 @@ class Walk:
                 self.gone[a] -= 1
         self.finished = self.found.nodes <= max_nodes
 
-    def deepen(self, max_nodes):
-        """Search with budgets of 0, 1, 3, 7, ... until something is found, or as long as there are nodes."""
-        budget: int64_t = 0
+    def deepen(self, tolled, max_nodes):
+        """Search with budgets that rise by 1, 2, 4, ... until something is found, or as long as there are nodes.
+
+        The first is 0, or if tolls are minded what they prove.
+        """
+        budget: int64_t = self.tolls.bound if tolled else 0
         used: int64_t = 0
-        self.bound, self.finished, self.refused = 0, True, True
+        more: int64_t = 1
+        self.tolled = tolled
+        self.bound, self.finished, self.refused = budget, True, True
         self.found.forget()
         while self.finished and self.refused and not self.found.found:
             self.search(budget, max_nodes - used)
             used += self.found.nodes
             if self.finished:
-                self.bound, budget = self.found.cost if self.found.found else budget + 1, 2 * budget + 1
+                self.bound, budget, more = self.found.cost if self.found.found else budget + 1, budget + more, 2 * more
 
     def descend(self):
         """Let a word be the template that keeps to the draw where it may, and else to whom the demands owe most."""

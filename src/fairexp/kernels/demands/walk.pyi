@@ -1,4 +1,5 @@
 from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.demands.tolls import Tolls
 from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Found, Round
 
@@ -7,4 +8,4 @@ class Walk:
     bound: int
     finished: bool
     refused: bool
-    def __init__(self, round: Round, owed: Owed, reach: Reach) -> None: ...
+    def __init__(self, round: Round, owed: Owed, reach: Reach, tolls: Tolls | None = None) -> None: ...
