@@ -21,6 +21,7 @@ TOPICS = (
     "templates",
     "reading",
     "peers",
+    "rivals",
     "metrics",
     "parallel",
     "startup",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, State
-from fairexp.kernels.learning.cholesky import solve_lower
+from fairexp.kernels.learning.regression import absorb, add_rows, mirror
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 500
@@ -26,33 +26,28 @@ class OnlineRidge:
 
     def __init__(self, n_features: int, *, regularization: float) -> None:
         self._regularization = regularization
-        self._matrix: Floats = regularization * np.eye(n_features)
+        self._sums: Floats = regularization * np.eye(n_features)
         self._inverse: Floats = np.eye(n_features) / regularization
         self._moment: Floats = np.zeros(n_features)
-        self._product: Floats = np.empty((n_features, n_features))
         self._since_refresh = 0
         self.weights: Floats = np.zeros(n_features)
 
     def add(self, rows: Floats, targets: Floats) -> None:
-        """Add `rows` (m, d) with their `targets` (m,).
-
-        Products go to one place in memory, and are of a copy: NumPy's way for equal factors is slower for few rows.
-        """
-        np.matmul(rows.T, rows.copy(), out=self._product)
-        self._matrix += self._product
+        """Add `rows` (m, d) with their `targets` (m,)."""
+        add_rows(self._sums, rows)
         self._moment += targets @ rows
         self._since_refresh += 1
         spread = rows @ self._inverse
-        gram = spread @ rows.T
-        leverage = float(gram.diagonal().max(initial=0.0))
-        if self._since_refresh >= REFRESH_EVERY or not leverage <= MAX_LEVERAGE:
+        due = self._since_refresh >= REFRESH_EVERY
+        if due or not absorb(self._inverse, spread, spread @ rows.T, MAX_LEVERAGE):
             self._refresh()
-        else:
-            gram.flat[:: len(gram) + 1] += 1.0
-            solve_lower(np.asarray(np.linalg.cholesky(gram), dtype=np.float64), spread)
-            np.matmul(spread.T, spread.copy(), out=self._product)
-            self._inverse -= self._product
         self.weights = self._inverse @ self._moment
+
+    @property
+    def _matrix(self) -> Floats:
+        """The sum of x x^T with its penalty (d, d); of it only the upper half is kept up to date with each row."""
+        mirror(self._sums)
+        return self._sums
 
     def squared_widths(self, rows: Floats) -> Floats:
         """x^T M^-1 x (m,) for each of `rows` (m, d), where M is the matrix of all rows so far with its penalty."""
@@ -68,8 +63,8 @@ class OnlineRidge:
 
         Weights stay as they are; the next rows bring them to the least squares that are left.
         """
-        self._matrix = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
-        self._matrix.flat[:: len(self._matrix) + 1] += self._regularization
+        self._sums = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
+        self._sums.flat[:: len(self._sums) + 1] += self._regularization
         self._moment = matching.moment(before._moment)
         self._refresh()
         self.weights = matching.weights(before.weights)
@@ -86,7 +81,7 @@ class OnlineRidge:
 
     def restore(self, arrays: State) -> None:
         """Continue from the arrays of `state`."""
-        self._matrix = np.array(arrays["matrix"], dtype=np.float64)
+        self._sums = np.array(arrays["matrix"], dtype=np.float64)
         self._inverse = np.array(arrays["inverse"], dtype=np.float64)
         self._moment = np.array(arrays["moment"], dtype=np.float64)
         self._since_refresh = int(arrays["since_refresh"])
@@ -95,5 +90,5 @@ class OnlineRidge:
     def _refresh(self) -> None:
         """Invert the exact matrix; no eigenvalue lies below the regularization, whatever rounding says."""
         values, vectors = np.linalg.eigh(self._matrix)
-        self._inverse = (vectors / np.maximum(values, self._regularization)) @ vectors.T
+        self._inverse = np.ascontiguousarray((vectors / np.maximum(values, self._regularization)) @ vectors.T)
         self._since_refresh = 0
