@@ -23,6 +23,7 @@ TOPICS = (
     "reading",
     "peers",
     "descent",
+    "rivals",
     "metrics",
     "parallel",
     "startup",

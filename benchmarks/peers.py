@@ -49,7 +49,7 @@ def _pairs() -> list[tuple[str, Round, Round, float]]:
             _plain_dbgd("probabilistic"),
             2.0,
         ),
-        ("FairCo", ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 2.0),
+        ("FairCo", ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 5.0),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, State
-from fairexp.kernels.learning.cholesky import solve_lower
+from fairexp.kernels.learning.regression import absorb, add_rows, mirror
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 500
@@ -26,37 +26,33 @@ class OnlineRidge:
 
     def __init__(self, n_features: int, *, regularization: float) -> None:
         self._regularization = regularization
-        self._matrix: Floats = regularization * np.eye(n_features)
+        self._sums: Floats = regularization * np.eye(n_features)
         self._inverse: Floats = np.eye(n_features) / regularization
         self._moment: Floats = np.zeros(n_features)
-        self._product: Floats = np.empty((n_features, n_features))
         self._since_refresh = 0
         self.log_det_ratio = 0.0
         """log(det M / det(regularization I)); how much has been seen of all directions together."""
         self.weights: Floats = np.zeros(n_features)
 
     def add(self, rows: Floats, targets: Floats) -> None:
-        """Add `rows` (m, d) with their `targets` (m,).
-
-        Products go to one place in memory, and are of a copy: NumPy's way for equal factors is slower for few rows.
-        """
-        np.matmul(rows.T, rows.copy(), out=self._product)
-        self._matrix += self._product
+        """Add `rows` (m, d) with their `targets` (m,)."""
+        add_rows(self._sums, rows)
         self._moment += targets @ rows
         self._since_refresh += 1
         spread = rows @ self._inverse
+        due = self._since_refresh >= REFRESH_EVERY
         gram = spread @ rows.T
-        leverage = float(gram.diagonal().max(initial=0.0))
-        if self._since_refresh >= REFRESH_EVERY or not leverage <= MAX_LEVERAGE:
+        if due or not absorb(self._inverse, spread, gram, MAX_LEVERAGE):
             self._refresh()
         else:
-            gram.flat[:: len(gram) + 1] += 1.0
-            factor = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
-            self.log_det_ratio += 2.0 * float(np.log(factor.diagonal()).sum())
-            solve_lower(factor, spread)
-            np.matmul(spread.T, spread.copy(), out=self._product)
-            self._inverse -= self._product
+            self.log_det_ratio += 2.0 * float(np.log(gram.diagonal()).sum())
         self.weights = self._inverse @ self._moment
+
+    @property
+    def _matrix(self) -> Floats:
+        """The sum of x x^T with its penalty (d, d); of it only the upper half is kept up to date with each row."""
+        mirror(self._sums)
+        return self._sums
 
     def squared_widths(self, rows: Floats) -> Floats:
         """x^T M^-1 x (m,) for each of `rows` (m, d), where M is the matrix of all rows so far with its penalty."""
@@ -67,8 +63,8 @@ class OnlineRidge:
 
         Weights stay as they are; the next rows bring them to the least squares that are left.
         """
-        self._matrix = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
-        self._matrix.flat[:: len(self._matrix) + 1] += self._regularization
+        self._sums = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
+        self._sums.flat[:: len(self._sums) + 1] += self._regularization
         self._moment = matching.moment(before._moment)
         self._refresh()
         self.weights = matching.weights(before.weights)
@@ -86,7 +82,7 @@ class OnlineRidge:
 
     def restore(self, arrays: State) -> None:
         """Continue from the arrays of `state`."""
-        self._matrix = np.array(arrays["matrix"], dtype=np.float64)
+        self._sums = np.array(arrays["matrix"], dtype=np.float64)
         self._inverse = np.array(arrays["inverse"], dtype=np.float64)
         self._moment = np.array(arrays["moment"], dtype=np.float64)
         self._since_refresh = int(arrays["since_refresh"])
@@ -97,6 +93,6 @@ class OnlineRidge:
         """Invert the exact matrix; no eigenvalue lies below the regularization, whatever rounding says."""
         values, vectors = np.linalg.eigh(self._matrix)
         values = np.maximum(values, self._regularization)
-        self._inverse = (vectors / values) @ vectors.T
+        self._inverse = np.ascontiguousarray((vectors / values) @ vectors.T)
         self.log_det_ratio = float(np.log(values / self._regularization).sum())
         self._since_refresh = 0

@@ -10,12 +10,12 @@ import pytest
 
 from fairexp import C3UCB, EARS, MMF, OFFR, PMMF, FixedScores, OFFRAround, PairRank, Query, XQuAD
 from fairexp.errors import ArgumentError, MissingExtraError
-from fairexp.fairness.rivals.ears import click_chances
 from fairexp.fairness.rivals.lp_fair import LPFair, birkhoff, fair_chances
 from fairexp.fairness.rivals.mcfair import descent, unfairness
 from fairexp.fairness.rivals.offr_around import values
 from fairexp.fairness.rivals.p_mmf import projected
 from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
+from fairexp.kernels.rivals.lists import click_chances
 from fairexp.rankers.bandits.parts.orders import interval_belief
 
 

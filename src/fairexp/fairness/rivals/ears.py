@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Floats, Ints
 from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.kernels.rivals.lists import click_chances
 from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
@@ -55,28 +56,3 @@ class EARS(LearnedRelevance):
         n_shuffled = len(kept) if kept.all() else int(np.argmin(kept))
         shown[:n_shuffled] = rng.permutation(shown[:n_shuffled])
         return shown
-
-
-def click_chances(rates: Floats, patience: float) -> Floats:
-    """The chance (k,) of a click on a list with these click `rates` (k,) if its first 1, 2, ..., k are shuffled.
-
-    Someone who has seen m documents of a shuffled prefix has seen each subset of m with the same chance; the sum of
-    the subsets' products is an elementary symmetric polynomial, which grows by one document at a time.
-
-    >>> click_chances(np.array([1.0, 0.0]), 0.5)
-    array([0.5  , 0.375])
-    """
-    k = len(rates)
-    passed = 1.0 - rates
-    through = np.concatenate([[1.0], np.cumprod(passed)])
-    leaves = patience ** np.arange(k + 1) * np.append(np.full(k, 1.0 - patience), 1.0)
-    sizes = np.arange(1, k + 1)
-    symmetric = np.zeros(k + 1)
-    symmetric[0] = 1.0
-    chances = np.empty(k)
-    for n in range(1, k + 1):
-        symmetric[1 : n + 1] += passed[n - 1] * symmetric[:n]
-        subsets = np.concatenate([[1.0], np.cumprod((n + 1 - sizes[:n]) / sizes[:n])])
-        left = leaves[: n + 1] @ (symmetric[: n + 1] / subsets) + leaves[n + 1 :] @ through[n + 1 :]
-        chances[n - 1] = 1.0 - left
-    return chances

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.rivals.parts.groups import Merit, Queues
-from fairexp.fairness.rivals.parts.learned import Memory
+from fairexp.fairness.rivals.parts.groups import Merit
+from fairexp.fairness.rivals.parts.learned import Memory, best_first
 from fairexp.fairness.rivals.parts.standing import EitherLevel
-from fairexp.kernels.learning.linear import top_documents
+from fairexp.kernels.rivals.lists import template_list
 from fairexp.kernels.rivals.quotas import quotas, vertical_lists
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
@@ -88,8 +88,8 @@ class FARA(EitherLevel):
         return {**super()._fields(), "plan": Field(np.int16, width=self.sessions)}
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
-        keys = rng.random(len(scores))
-        by_relevance = top_documents(scores, keys, len(self.exposure))
+        order = best_first(scores, rng)
+        by_relevance = order[: len(self.exposure)]
         if self.by_item:
             return self._choose_items(query, scores, by_relevance, rng, memory)
         assert query.groups is not None
@@ -100,9 +100,7 @@ class FARA(EitherLevel):
             plan = memory["plan"] = self._planned_groups(self._preferred + memory["preferred"], rng)
         planned = int(np.argmax(plan[:, 0] != USED))
         memory["session"] = np.array(planned)
-        n = min(self.length, len(scores))
-        queues = Queues(scores, query.groups, keys, n_groups=self.n_groups, length=n)
-        return np.array([queues.take(group) for group in plan[planned, :n].tolist()], dtype=np.int64)
+        return template_list(order, query.groups, plan[planned, : min(self.length, len(scores))])
 
     def _choose_items(
         self, query: Query, scores: Floats, by_relevance: Ints, rng: np.random.Generator, memory: Memory

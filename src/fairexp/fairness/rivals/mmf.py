@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints, State
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit, Queues
-from fairexp.fairness.rivals.parts.learned import Memory
+from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
+from fairexp.fairness.rivals.parts.learned import Memory, best_first
+from fairexp.kernels.rivals.lists import worst_off_list
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker, TradeOff
 from fairexp.rankers.matching import Matching
@@ -59,22 +60,9 @@ class MMF(FairToGroups):
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         assert query.groups is not None
         n = min(self.length, len(scores))
-        fair, ties = rng.random(n) < self.control, rng.permutation(self.n_groups).tolist()
-        keys = rng.random(len(scores))
-        queues = Queues(scores, query.groups, keys, n_groups=self.n_groups, length=n)
-        to_here = np.cumsum(self._by_position[:, :n], axis=1).T.tolist()
-        merits, groups = self.merits().tolist(), query.groups.tolist()
-        now = [0.0] * self.n_groups
-        shown = []
-        for position, depths in enumerate(to_here):
-            group = queues.best()
-            if fair[position]:
-                left = set(queues.groups_left())
-                standing = [((depths[g] + now[g]) / merits[g], tie) for tie, g in enumerate(ties) if g in left]
-                group = ties[min(standing)[1]]
-            shown.append(queues.take(group))
-            now[groups[shown[-1]]] += self.exposure[position]
-        return np.array(shown, dtype=np.int64)
+        fair, ties = rng.random(n) < self.control, rng.permutation(self.n_groups)
+        order, curve = best_first(scores, rng), self.exposure[:n]
+        return worst_off_list(order, query.groups, self._by_position, self.merits(), curve, fair, ties)
 
     def _shown(self, ranking: Ranking) -> None:
         super()._shown(ranking)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints, State
-from fairexp.fairness.ledger import amounts_by_group
 from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.learning.linear import top_documents
@@ -72,22 +71,23 @@ class PMMF(FairToGroups):
         self.horizon = check_count("horizon", horizon)
         self.step = check_number("step", step, at_least=0.0)
         self.momentum = check_number("momentum", momentum, above=0.0, at_most=1.0)
+        self._capacity = self.capacity * self.horizon * float(self.exposure.sum())
         self.prices: Floats = np.zeros(self.n_groups)
         self._drift: Floats = np.zeros(self.n_groups)
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
-        left = self.capacity * self.horizon * self.exposure.sum() * self.shares() - self.spent
-        priced = scores - (self.prices + np.where(left <= 0.0, EXHAUSTED, 0.0))[query.groups]
+        exhausted = self.spent >= self._capacity * self.shares()
+        priced = scores - (self.prices + EXHAUSTED * exhausted)[query.groups]
         keys = rng.random(len(scores))
         chosen = top_documents(priced, keys, self.length)
         shown: Ints = chosen[np.lexsort((keys[chosen], -scores[chosen]))]
         return shown
 
     def _shown(self, ranking: Ranking) -> None:
+        before = self.spent
         super()._shown(ranking)
-        assert ranking.groups is not None and ranking.exposure is not None
-        shares = self.shares()
-        had = amounts_by_group(ranking.groups, ranking.exposure, self.n_groups) / ranking.exposure.sum()
+        assert ranking.exposure is not None
+        shares, had = self.shares(), (self.spent - before) / ranking.exposure.sum()
         self._drift = self.momentum * (self.capacity * shares - had) + (1.0 - self.momentum) * self._drift
         self.prices = projected(self.prices - self.step * self._drift / shares**2, shares, self.boost)
 
@@ -117,11 +117,9 @@ def projected(prices: Floats, shares: Floats, boost: float) -> Floats:
     >>> projected(np.array([1.0, -2.0, -4.0]), np.array([0.5, 0.25, 0.25]), 1.0)
     array([ 1., -1., -3.])
     """
-    weighed = shares * prices
-    debts = np.maximum(-weighed, 0.0)
-    if debts.sum() <= boost:
-        return prices
-    sorted_debts = np.sort(debts)[::-1]
-    excess = (np.cumsum(sorted_debts) - boost) / np.arange(1, len(debts) + 1)
-    threshold = excess[np.flatnonzero(sorted_debts > excess)[-1]] if boost > 0.0 else sorted_debts[0]
-    return np.asarray((np.maximum(weighed, 0.0) - np.maximum(debts - threshold, 0.0)) / shares)
+    weighed = (shares * prices).tolist()
+    total, moved = -boost, 0.0
+    for n, debt in enumerate(sorted((-each for each in weighed if each < 0.0), reverse=True), start=1):
+        total += debt
+        moved = max(moved, total / n)
+    return np.array([each if each >= 0.0 else min(each + moved, 0.0) for each in weighed]) / shares

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit, Queues
-from fairexp.fairness.rivals.parts.learned import Memory
+from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
+from fairexp.fairness.rivals.parts.learned import Memory, best_first
+from fairexp.kernels.rivals.lists import mixed_list
 from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
@@ -58,20 +59,6 @@ class XQuAD(FairToGroups):
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         assert query.groups is not None
-        n = min(self.length, len(scores))
-        ties = rng.permutation(self.n_groups).tolist()
-        queues = Queues(scores, query.groups, rng.random(len(scores)), n_groups=self.n_groups, length=n)
-        wanted, counts = (self.control * self.shares()).tolist(), [0] * self.n_groups
-        shown = []
-        for position in range(n):
-            best, chosen = -np.inf, -1
-            for group in ties:
-                score = queues.score(group)
-                if score is None:
-                    continue
-                value = (1.0 - self.control) * score + wanted[group] * (1.0 - counts[group] / max(position, 1))
-                if value > best:
-                    best, chosen = value, group
-            shown.append(queues.take(chosen))
-            counts[chosen] += 1
-        return np.array(shown, dtype=np.int64)
+        ties, order = rng.permutation(self.n_groups), best_first(scores, rng)
+        wanted, n = self.control * self.shares(), min(self.length, len(scores))
+        return mixed_list(order, query.groups, scores, wanted, 1.0 - self.control, ties, n)

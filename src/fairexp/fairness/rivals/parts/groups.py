@@ -13,7 +13,7 @@ from fairexp.arrays import Floats, Ints, State
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import amounts_by_group
 from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory
-from fairexp.kernels.learning.linear import linear_scores, top_documents
+from fairexp.kernels.learning.linear import linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
@@ -136,41 +136,6 @@ class FairToGroups(LearnedRelevance):
         self.spent = np.array(arrays["spent"], dtype=np.float64)
         self._seen = np.array(arrays["seen"], dtype=np.int64)
         self._seen_features = np.array(arrays["seen_features"], dtype=np.float64)
-
-
-class Queues:
-    """The best `length` documents of each group, from which lists are filled; equal scores go by `keys` (n,).
-
-    >>> queues = Queues(np.array([0.1, 0.9, 0.5]), np.array([0, 1, 1]), np.zeros(3), n_groups=2, length=2)
-    >>> queues.take(1), queues.take(1), queues.take(1)
-    (1, 2, 0)
-    """
-
-    def __init__(self, scores: Floats, groups: Ints, keys: Floats, *, n_groups: int, length: int) -> None:
-        self._scores = scores.tolist()
-        self._of: list[list[int]] = []
-        for group in range(n_groups):
-            members = np.flatnonzero(groups == group)
-            best = top_documents(scores[members], keys[members], length)
-            self._of.append(members[best].tolist()[::-1])
-
-    def score(self, group: int) -> float | None:
-        """The score of the best document that is left in `group`; None where none is."""
-        queue = self._of[group]
-        return self._scores[queue[-1]] if queue else None
-
-    def take(self, group: int) -> int:
-        """The best document that is left in `group`, or where none is, in any: it leaves its queue."""
-        queue = self._of[group] or self._of[self.best()]
-        return queue.pop()
-
-    def best(self) -> int:
-        """The group whose best document is the best that is left."""
-        return max((g for g, queue in enumerate(self._of) if queue), key=lambda g: self._scores[self._of[g][-1]])
-
-    def groups_left(self) -> list[int]:
-        """The groups that have documents left."""
-        return [group for group, queue in enumerate(self._of) if queue]
 
 
 def _check_merit(merit: Merit) -> Floats | None:

@@ -24,6 +24,11 @@ Memory = dict[str, NDArray[Any]]
 _OWN = "relevance."
 
 
+def best_first(scores: Floats, rng: np.random.Generator) -> Ints:
+    """All documents (n,) by their `scores`, equal ones at random."""
+    return np.lexsort((rng.random(len(scores)), -scores))
+
+
 class LearnedRelevance(Ranker):
     """Relevance is linear in the features: ridge regression on clicks over the exposure of their position.
 

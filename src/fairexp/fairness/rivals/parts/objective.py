@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import sqrt
 
 import numpy as np
 
@@ -13,8 +14,9 @@ Gradient = Callable[[Floats, Floats, float], Floats]
 
 def deviation(per_due: Floats, due: Floats, smoothing: float) -> Floats:
     """Of minus the root of `smoothing` plus the mean squared deviation of what units have per what is due."""
-    apart = per_due - per_due.mean()
-    return np.asarray(-apart / (len(due) * due) / np.sqrt(smoothing + (apart @ apart) / len(due)))
+    n = len(due)
+    apart = per_due - per_due.sum() / n
+    return np.asarray(apart / (due * (-n * sqrt(smoothing + float(apart @ apart) / n))))
 
 
 def softmin(per_due: Floats, due: Floats, smoothing: float) -> Floats:
@@ -39,5 +41,4 @@ def gradient(name: str, received: Floats, merit: Floats, smoothing: float) -> Fl
     """
     due = merit / merit.sum()
     total = received.sum()
-    shares = received / total if total > 0.0 else np.zeros(len(due))
-    return OBJECTIVES[name](shares / due, due, smoothing)
+    return OBJECTIVES[name](received / (due * total if total > 0.0 else due), due, smoothing)
