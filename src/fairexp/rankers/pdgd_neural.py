@@ -29,6 +29,7 @@ class NeuralPDGD(PDGD):
     """
 
     relative_cost = 5.0
+    rescaling = "factor"
 
     def __init__(
         self,

@@ -33,14 +33,16 @@ def test_keeps_the_contract(cls, references):
     check_ranker(lambda seed: cls(5, references=references, decay=0.99, seed=seed))
 
 
-def test_the_first_documents_shown_are_the_references_and_nothing_is_learned_before():
+def test_the_first_documents_with_feedback_are_the_references_and_nothing_is_learned_before():
     ranker = SimMGD(6, references=14, seed=1)
     first = ranker.rank(some_query(seed=1))
     assert first.memory["directions"].shape == (0, 6)
     ranker.update(first, np.ones(10, dtype=bool))
     assert not ranker.weights.any()
     second = ranker.rank(some_query(seed=2))
-    ranker.rank(some_query(seed=3))
+    ranker.rank(some_query(seed=3))  # without feedback
+    ranker.update(second, np.zeros(10, dtype=bool))
+    assert ranker.rank(some_query(seed=4)).memory["directions"].shape == (19, 6)
     expected = np.concatenate([first.features, second.features[:4]])
     assert np.array_equal(ranker.state()["references"], expected)
 

@@ -18,7 +18,10 @@ from tests.service.tampering import seal_anew, tampering
 from tests.service.worlds import SPEC, play, rank
 
 Start = Callable[..., Engine]
-RANKERS = ("fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco", "fairexp-random", "fara", "p-mmf", "offr-pairrank")
+RANKERS = (
+    *("fairexp-pairrank", "pairrank", "pdgd", "fairco", "fairexp-random", "pdgd-neural", "fara", "p-mmf", "offr-pairrank"),
+    *("dbgd", "dp-dbgd", "mp-dgd", "mgd", "p-mgd", "cps", "sim-mgd", "c-mgd", "nsgd", "dsp"),
+)
 
 
 def same(one: Engine, other: Engine) -> None:

@@ -87,7 +87,7 @@ def test_scores_are_the_same_whatever_way_features_are_scaled(engine: Engine) ->
 
 
 @pytest.mark.parametrize("declared", [{"scale": 1.0}, {"shift": 0.0}, {"scale": 2.0}])
-@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pdgd", "dbgd"])
+@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pdgd", "dbgd", "p-mgd", "nsgd", "dsp"])
 def test_a_scale_of_ones_own_in_the_place_of_the_running_one(
     started: Start, sqlite_address: str, ranker: str, declared: dict[str, float]
 ) -> None:

@@ -36,6 +36,7 @@ class CPS(RivalRanker):
 
     interleaving = "probabilistic"
     relative_cost = 15.0
+    rescaling = "factor"
 
     def __init__(
         self,

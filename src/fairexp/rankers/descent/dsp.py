@@ -35,7 +35,8 @@ class DSP(MGD):
     SIGIR 2019.
     """
 
-    relative_cost = 3.0
+    relative_cost = 1.5
+    rescaling = "factor"
 
     def __init__(
         self,

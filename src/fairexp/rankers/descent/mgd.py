@@ -22,6 +22,8 @@ class MGD(RivalRanker):
     2016.
     """
 
+    relative_cost = 2.5
+
     def __init__(
         self,
         n_features: int,

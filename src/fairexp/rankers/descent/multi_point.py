@@ -23,6 +23,8 @@ class MPDGD(RivalRanker):
     Zhao and King, "Constructing reliable gradient exploration for online learning to rank", CIKM 2016.
     """
 
+    relative_cost = 2.0
+
     def __init__(
         self,
         n_features: int,

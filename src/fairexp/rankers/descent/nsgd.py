@@ -33,7 +33,7 @@ class NSGD(MGD):
     SIGIR 2018.
     """
 
-    relative_cost = 5.0
+    relative_cost = 8.0
 
     def __init__(
         self,
