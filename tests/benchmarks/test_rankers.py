@@ -30,6 +30,6 @@ def test_a_ranker_is_measured_alone_and_inside_fairexp(monkeypatch):
     assert inside[MAX_UF.name] < alone[MAX_UF.name] and alone[HELDOUT_NDCG.name] > 0.0
     assert rows["rba"]["inside"] is None and rows["rba"]["alone"][HELDOUT_NDCG.name] is None
     record = {"user": "u", "seeds": 2, "tolerance": 0.1, "left_out": ["fixed"], "rows": list(rows.values())}
-    page = with_table("before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n", record)
-    assert page.startswith("before\n") and page.endswith("\nafter\n") and "old" not in page
+    page = with_table("before\n<!-- measured: begin -->\nstale figures\n<!-- measured: end -->\nafter\n", record)
+    assert page.startswith("before\n") and page.endswith("\nafter\n") and "stale" not in page
     assert f"| `mine` | {ONLINE_NDCG.text(alone[ONLINE_NDCG.name])} |" in page and "`fixed`" in page
