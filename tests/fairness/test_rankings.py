@@ -13,6 +13,10 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness import rankings
 from fairexp.fairness.rankings import Demand, best_ranking
 from fairexp.fairness.templates import best_template
+from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.demands.tolls import Tolls
+from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.rounds import Aim, Draw, Round
 from tests.fairness.test_templates import CURVES, RELATIONS
 from tests.reference.rankings import all_words, best_of, gaps_of
 from tests.reference.templates import reversed_orders
@@ -217,6 +221,47 @@ def test_what_is_not_proven_reverses_no_neighbours_without_need_and_states_its_b
     rankings._idle.cache_clear()
     assert effort > 1 or unproven > 20
     assert effort < 400 or ties == "fairest" or unproven < 35
+
+
+@pytest.mark.parametrize("length", [10, 20])
+def test_one_demand_that_is_not_proven_reverses_no_neighbours_without_need(length):
+    rng, unproven = np.random.default_rng(length), 0
+    for _ in range(100):
+        order, demands, certain, exposure = make_case(
+            rng, n=60, length=length, sizes=(5,), curve="logarithmic", tolerances=(0.02,)
+        )
+        answer = best_ranking(order, demands, certain, exposure=exposure, effort=1)
+        assert needless_exchanges(answer, order, demands, exposure) == []
+        assert answer.added_regret == reversed_orders(answer.shown, order, certain) >= answer.regret_bound
+        unproven += not answer.exact
+    assert unproven > 10
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_tolls_never_claim_too_much(seed):
+    """No word within the limits costs less than the bound, whatever cost is said to be known."""
+    rng = np.random.default_rng(seed)
+    order, demands, certain, exposure = make_case(
+        rng, n=14, length=5, sizes=(2, 3), curve="logarithmic", tolerances=rng.choice([0.1, 0.4, 1.0], 2)
+    )
+    classes, members = rankings._classes(demands)
+    owed, round = Owed(exposure, members, (2, 3)), Round(exposure, len(members))
+    no_keys = np.zeros((0, 0), dtype=np.int64)
+    aim = Aim(np.zeros(len(members)), np.ones(len(members)), 0.0, False, False, no_keys)
+    round.begin(Draw(order, classes, certain, np.arange(14)), aim)
+    owed.begin(
+        *(np.concatenate([getattr(each, name) for each in demands]) for name in ("spent", "shares")), np.zeros(2)
+    )
+    words = all_words(order, demands, 5)
+    _, least, limits = best_of(words, order, demands, certain, exposure=exposure)
+    for c, limit in enumerate(limits):
+        owed.narrow(c, limit)
+    tolls = Tolls(round, owed, Lattice(5, len(members)))
+    tolls.begin()
+    for known in (least, 3 * least + 5, 1000):
+        tolls.survey(known)
+        assert 0 <= tolls.bound <= least
 
 
 def test_chance_settles_what_is_equally_fair():

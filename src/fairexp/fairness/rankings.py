@@ -14,6 +14,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import amounts_by_group, signed_gaps, within
 from fairexp.fairness.templates import (
     EFFORT,
+    MAX_STATES,
     PLAIN_NODES,
     SCOPES,
     TIES,
@@ -26,18 +27,16 @@ from fairexp.fairness.templates import (
     kept_reach,
     tie_keys,
 )
+from fairexp.kernels.demands.exchanges import Exchanges
 from fairexp.kernels.demands.owed import Owed
 from fairexp.kernels.demands.rankings import RankingSearch
 from fairexp.kernels.search.gaps import largest_gap
 from fairexp.kernels.search.lattice import Lattice, n_states
-from fairexp.kernels.search.rounds import Aim, Draw, Effort
+from fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from fairexp.validation import check_choice, check_count
 
 MAX_WORDS = 2_048
 """Most words over the classes in each of two halves; with more, halves are shorter than the list."""
-
-MAX_STATES = 20_000
-"""Largest lattice of counts that bounds are computed on; with more the search goes without."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,9 +199,31 @@ def _for_one(
         effort=effort,
         rng=rng,
     )
-    gap = largest_gap(best.exposure, demand.shares)
-    outcome = Outcome(best.template, best.exposure, best.unfairness, gap, best.qualified, best.unfairness_bound)
-    return BestRanking(best.shown, best.added_regret, best.exact, best.regret_bound, (outcome,))
+    shown, regret = best.shown, best.added_regret
+    if not best.exact:
+        draw = Draw(order, demand.groups, *relation)
+        shown, regret = _in_draws_order(draw, demand, best.template, exposure, scope=scope, ties=ties)
+    outcome = _outcome(shown, demand, best.unfairness_bound, exposure)
+    return BestRanking(shown, regret, best.exact, min(best.regret_bound, regret), (outcome,))
+
+
+def _in_draws_order(
+    draw: Draw, demand: Demand, template: Ints, exposure: Floats, *, scope: str, ties: str
+) -> tuple[Ints, int]:
+    """What a template shows, and its added regret, once neighbours that need no reversal stand in the draw's order."""
+    n_groups, fairest = len(demand.shares), ties == "fairest"
+    round, owed = Round(exposure, n_groups), Owed(exposure, np.arange(n_groups)[:, None], (n_groups,))
+    nobody = tie_keys(None, n_groups, len(exposure))
+    round.begin(draw, Aim(demand.spent, demand.shares, demand.tolerance, scope == "displayed", fairest, nobody))
+    owed.begin(demand.spent, demand.shares, np.array([demand.tolerance]))
+    exchanges, gone = Exchanges(round, owed), [0] * n_groups
+    exchanges.begin(template)
+    exchanges.follow_draw(fairest)
+    shown = []
+    for group in np.asarray(exchanges.template).tolist():
+        shown.append(round.queue[group, gone[group]])
+        gone[group] += 1
+    return np.array(shown, dtype=np.int64), exchanges.cost
 
 
 def outcome_of(shown: Ints, demand: Demand, bound: float, exposure: Floats) -> Outcome:

@@ -14,9 +14,9 @@ cdef class Exchanges:
     cdef int64_t[::1] count
     cdef int64_t[::1] gone
 
-    cdef void begin(self, const int64_t[:] template) noexcept nogil
+    cpdef void begin(self, const int64_t[:] template) noexcept nogil
     cdef void improve(self, int64_t max_looks) noexcept nogil
     cdef bint put(self, int64_t p, int64_t a, int64_t q, int64_t b) noexcept nogil
     cdef bint is_better(self) noexcept nogil
-    cdef void follow_draw(self, bint fairest) noexcept nogil
+    cpdef void follow_draw(self, bint fairest) noexcept nogil
     cdef bint exchange(self, int64_t p) noexcept nogil
