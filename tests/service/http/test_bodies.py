@@ -24,7 +24,8 @@ from benchmarks.hostile import bodies
 from fairexp.mistakes import Mistake
 from fairexp.service.bodies import reader
 from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.decode import read_feedback, read_metarank, read_metarank_events, read_policy, read_ranking
+from fairexp.service.bodies.decode import read_feedback, read_policy, read_ranking
+from fairexp.service.bodies.metarank import read_metarank, read_metarank_events
 from fairexp.service.bodies.reader import Reader
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.http.service import Service
@@ -236,7 +237,7 @@ CALLS: dict[Any, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
         {"max_batch": 2, "max_events": 3},
         st.fixed_dictionaries({}, optional={"ranking_id": NAMES, "events": st.lists(EVENTS), "batch": JSON}),
     ),
-    read_metarank_events: ({"max_events": 3}, st.lists(KINDS, max_size=4)),
+    read_metarank_events: ({"max_events": 3, "max_fields": 3}, st.lists(KINDS, max_size=4)),
     read_policy: (
         {"known": ("a", "b"), "most_values": 3, "most_keys": 3},
         st.dictionaries(st.sampled_from("abc"), JSON),

@@ -19,14 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 from fairexp.mistakes import found_by_msgspec
-from fairexp.service.bodies.forms import (
-    FeedbackGiven,
-    FeedbackRequest,
-    MetarankInteraction,
-    MetarankMetadata,
-    MetarankRanking,
-    RankRequest,
-)
+from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, RankRequest
 from fairexp.service.problems import ServiceError, invalid, misfit
 
 Form = TypeVar("Form")
@@ -55,17 +48,6 @@ class Asked:
     fields: list[bytes] | None = None
     digest: str = ""
     problem: tuple[str, str, int, str | None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MetarankEvent:
-    """What matters here of an event in Metarank's form."""
-
-    kind: Literal["interaction", "ranking", "metadata"]
-    ranking: str | None = None
-    id: str | None = None
-    type: str = ""
-    item: str = ""
 
 
 def decoded(form: type[Form], body: bytes | msgspec.Raw, where: str = "") -> Form:
@@ -104,9 +86,9 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
         return _by_columns(request, known, n_features, max_candidates)
     if request.groups is not None:
         raise invalid("groups", "a list besides candidates", "each candidate's own group")
-    _check_number("candidates", len(request.candidates), max_candidates)
+    check_number("candidates", len(request.candidates), max_candidates)
     ids = [candidate.id for candidate in request.candidates]
-    _check_ids(ids, "candidates[{}].id")
+    check_ids(ids, "candidates[{}].id")
     rows, problem = [candidate.features for candidate in request.candidates], None
     for number, row in enumerate(rows):
         if len(row) != n_features:
@@ -115,7 +97,7 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
                 raise problem
             break
     groups = [candidate.group for candidate in request.candidates]
-    return _asked("candidates", ids, groups, _float32(rows), request.k, known, problem)
+    return _asked("candidates", ids, groups, float32(rows), request.k, known, problem)
 
 
 def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, max_candidates: int) -> Asked:
@@ -123,8 +105,8 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
         missing = "ids" if request.ids is None else "features"
         raise invalid(missing, "nothing", "ids and features together")
     n = len(request.ids)
-    _check_number("ids", n, max_candidates)
-    _check_ids(request.ids, "ids[{}]")
+    check_number("ids", n, max_candidates)
+    check_ids(request.ids, "ids[{}]")
     groups: Sequence[str | None] = [None] * n if request.groups is None else request.groups
     if len(groups) != n:
         raise invalid("groups", f"{len(groups)} groups", f"{n}, one per id")
@@ -146,70 +128,21 @@ def _asked(
 ) -> Asked:
     digest = ""
     if "request_id" in context:
-        digest = _digest(msgspec.json.encode([ids, groups, k, features.shape]), features.tobytes())
-    return Asked(form, ids, groups, features, k, context, digest=digest, problem=_plain(problem))
+        digest = digest_of(msgspec.json.encode([ids, groups, k, features.shape]), features.tobytes())
+    return Asked(form, ids, groups, features, k, context, digest=digest, problem=plain_problem(problem))
 
 
-def _digest(*parts: bytes) -> str:
+def digest_of(*parts: bytes) -> str:
+    """What a request asks for, in short."""
     digest = hashlib.blake2b(digest_size=8, person=b"fairexp-request")
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
 
 
-def _plain(problem: ServiceError | None) -> tuple[str, str, int, str | None] | None:
+def plain_problem(problem: ServiceError | None) -> tuple[str, str, int, str | None] | None:
+    """A problem as plain values, which can be told later, or by another process."""
     return None if problem is None else (problem.code, str(problem), problem.status, problem.field)
-
-
-def read_metarank(
-    body: bytes,
-    *,
-    columns: tuple[tuple[str, float | None], ...],
-    group_field: str | None,
-    max_candidates: int,
-    max_fields: int,
-    explain: bool,
-) -> Asked:
-    """Metarank's form; fields become features by the policy's names, or their defaults."""
-    request = decoded(MetarankRanking, body)
-    _check_number("items", len(request.items), max_candidates)
-    ids = [item.id for item in request.items]
-    _check_ids(ids, "items[{}].id")
-    _check_fields("fields", request.fields, max_fields)
-    for number, item in enumerate(request.items):
-        _check_fields(f"items[{number}].fields", item.fields, max_fields)
-    problem: ServiceError | None = None
-    try:
-        rows, groups = _by_name(request, columns, group_field)
-    except ServiceError as error:
-        rows, groups, problem = [[]] * len(ids), [None] * len(ids), error
-    context = {"request_id": request.id, "user": request.user, "session": request.session}
-    return Asked(
-        "items",
-        ids,
-        groups,
-        _float32(rows),
-        context={key: value for key, value in context.items() if value is not None},
-        fields=[msgspec.json.encode(item.fields) for item in request.items] if explain else None,
-        digest=_digest(msgspec.json.encode([request.items, request.fields])),
-        problem=_plain(problem),
-    )
-
-
-def _by_name(
-    request: MetarankRanking, columns: tuple[tuple[str, float | None], ...], group_field: str | None
-) -> tuple[list[list[float]], list[str | None]]:
-    """The features and the group of each item, by the names of its fields, or of the request's."""
-    shared = {each.name: each.value for each in request.fields}
-    rows: list[list[float]] = []
-    groups: list[str | None] = []
-    for number, item in enumerate(request.items):
-        where = f"items[{number}].fields"
-        own = {each.name: each.value for each in item.fields}
-        rows.append([_number(own.get(name, shared.get(name, default)), name, where) for name, default in columns])
-        group = own.get(group_field, shared.get(group_field)) if group_field else None
-        groups.append(None if group is None else str(group))
-    return rows, groups
 
 
 def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool, list[FeedbackGiven]]:
@@ -229,47 +162,6 @@ def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool
     if n_events > max_events:
         raise invalid("batch", f"{n_events} events in all", f"at most {max_events}")
     return True, batch
-
-
-def read_metarank_events(body: bytes, *, max_events: int) -> list[MetarankEvent]:
-    """Metarank's feedback: one event, a list of them, or one per line."""
-    if body.lstrip(b" \t\r\n").startswith(b"["):
-        found: list[Any] = decoded(list[msgspec.Raw], body)
-    else:
-        lines = [line for line in body.split(b"\n") if line.strip()]
-        found = lines if len(lines) > 1 and not _is_json(body) else [body]
-    if len(found) > max_events:
-        raise invalid("body", f"{len(found)} events", f"at most {max_events}")
-    return [_event(each, f"[{number}]." if len(found) > 1 else "") for number, each in enumerate(found)]
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        msgspec.json.decode(body, type=msgspec.Raw)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-class _Kind(msgspec.Struct):
-    event: Any = None
-
-
-def _event(given: bytes | msgspec.Raw, where: str) -> MetarankEvent:
-    try:
-        kind = msgspec.json.decode(given, type=_Kind).event
-    except (ValueError, RecursionError):
-        kind = None
-    if kind == "interaction":
-        event = decoded(MetarankInteraction, given, where)
-        return MetarankEvent("interaction", event.ranking, event.id, event.type, event.item)
-    if kind == "ranking":
-        return MetarankEvent("ranking", decoded(MetarankRanking, given, where).id)
-    if kind in ("item", "user"):
-        decoded(MetarankMetadata, given, where)
-        return MetarankEvent("metadata")
-    told = "nothing" if kind is None else repr(kind)[:80]
-    raise invalid(f"{where}event", told, "interaction, ranking, item or user")
 
 
 def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_keys: int) -> Any:
@@ -302,12 +194,14 @@ def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_k
     return given
 
 
-def _check_number(name: str, given: int, most: int) -> None:
+def check_number(name: str, given: int, most: int) -> None:
+    """A 422 unless there are candidates, and not too many."""
     if not 1 <= given <= most:
         raise invalid(name, f"{given} candidates", f"from 1 to {most}")
 
 
-def _check_ids(ids: list[str], where: str) -> None:
+def check_ids(ids: list[str], where: str) -> None:
+    """A 422 if an id is there twice."""
     if len(set(ids)) == len(ids):
         return
     seen: set[str] = set()
@@ -317,21 +211,8 @@ def _check_ids(ids: list[str], where: str) -> None:
         seen.add(name)
 
 
-def _check_fields(where: str, fields: Sequence[object], most: int) -> None:
-    if len(fields) > most:
-        raise invalid(where, f"{len(fields)} fields", f"at most {most}")
-
-
-def _number(value: object, name: str, where: str) -> float:
-    if isinstance(value, bool | int | float):
-        return float(value)
-    given = "nothing" if value is None else type(value).__name__
-    raise invalid(
-        where, f"{given} for {name!r}", "a number", "Send the field, or give the feature a default in the policy."
-    )
-
-
-def _float32(rows: list[list[float]]) -> NDArray[np.float32]:
+def float32(rows: list[list[float]]) -> NDArray[np.float32]:
+    """Rows of numbers as a matrix."""
     with np.errstate(over="ignore"):  # what overflows float32 is refused as infinite
         return np.array(rows, dtype=np.float64).astype(np.float32)
 

@@ -5,7 +5,7 @@ Nothing heavy is imported here, because the process that reads large bodies need
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -83,53 +83,6 @@ class FeedbackRequest(Struct, forbid_unknown_fields=True):
     events: list[EventGiven] | None = None
     final: bool = False
     batch: list[FeedbackGiven] | None = None
-
-
-class MetarankField(Struct):
-    """A named value, as Metarank's clients send it."""
-
-    name: Name
-    value: bool | float | str | list[float | str] | None = None
-
-
-class MetarankItem(Struct):
-    """An item to rank."""
-
-    id: Name
-    fields: list[MetarankField] = []
-
-
-class MetarankRanking(Struct):
-    """Metarank's ranking request and ranking event."""
-
-    id: Name
-    items: list[MetarankItem]
-    event: Literal["ranking"] = "ranking"
-    timestamp: str | int | None = None
-    user: Name | None = None
-    session: Name | None = None
-    fields: list[MetarankField] = []
-
-
-class MetarankInteraction(Struct):
-    """Metarank's interaction event; one without `ranking` cannot be learned from here and is counted as ignored."""
-
-    event: Literal["interaction"]
-    id: Name
-    type: Label
-    item: Name
-    ranking: Name | None = None
-    timestamp: str | int | None = None
-    user: Name | None = None
-    session: Name | None = None
-    fields: list[MetarankField] = []
-
-
-class MetarankMetadata(Struct):
-    """Metarank's item and user events: accepted, and ignored, because features come with each request here."""
-
-    event: Literal["item", "user"]
-    id: Name | None = None
 
 
 EXAMPLES = {

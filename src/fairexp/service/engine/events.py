@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.log.records import Event
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.problems import invalid
+from fairexp.service.problems import ServiceError, invalid
+
+
+class EventError(ServiceError):
+    """An event that this ranking cannot take, and the `reason`: "undeclared_type", or an item "not_shown"."""
+
+    def __init__(self, reason: str, problem: ServiceError) -> None:
+        self.reason = reason
+        super().__init__(problem.code, str(problem), status=problem.status, field=problem.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,8 @@ def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: Policy
         position = _position(given, ids, where)
         if given.type not in spec.feedback.events:
             known = ", ".join(spec.feedback.events)
-            raise invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
+            problem = invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
+            raise EventError("undeclared_type", problem)
         weight = spec.feedback.events[given.type] if given.weight is None else given.weight
         event_id = f"{given.type}:{position}" if given.id is None else given.id
         if event_id not in opened.event_ids:
@@ -45,10 +54,12 @@ def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: Policy
 def _position(given: GivenEvent, ids: list[str], where: str) -> int:
     if given.item is not None:
         if given.item not in ids:
-            raise invalid(f"{where}.item", repr(given.item[:80]), "a candidate that this ranking has shown")
+            problem = invalid(f"{where}.item", repr(given.item[:80]), "a candidate that this ranking has shown")
+            raise EventError("not_shown", problem)
         return ids.index(given.item)
     if given.position is None:
         raise invalid(where, "neither item nor position", "one of them")
     if not 0 <= given.position < len(ids):
-        raise invalid(f"{where}.position", given.position + 1, f"a position from 1 to {len(ids)}")
+        problem = invalid(f"{where}.position", given.position + 1, f"a position from 1 to {len(ids)}")
+        raise EventError("not_shown", problem)
     return given.position

@@ -194,11 +194,25 @@ class MetarankAnswer(BaseModel):
     items: list[dict[str, Any]]
 
 
-class MetarankAccepted(BaseModel):
-    """Metarank's answer to feedback; `ignored` is ours."""
+class EventVerdict(BaseModel):
+    """What was made of one event; `reason` says why it changed nothing, `error` why it was refused."""
+
+    id: str | None
+    verdict: Literal[
+        "learned", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "known", "stored",
+        "ignored", "refused",
+    ]  # fmt: skip
+    reason: str | None = None
+    error: Problem | None = None
+
+
+class EventsAnswer(BaseModel):
+    """Metarank's answer to feedback, and a verdict on each event; `updated` were learned from or stored."""
 
     accepted: int
-    status: str
+    status: Literal["ok", "refused"]
     tookMillis: int
     updated: int
     ignored: int
+    refused: int
+    results: list[EventVerdict]
