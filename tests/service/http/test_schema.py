@@ -26,6 +26,8 @@ CASES = {
     "PUT /v1/policies/{policy}": 500,
     "POST /rank/{model}": 140,
     "POST /feedback": 80,
+    "POST /v1/policies/{policy}/items": 100,
+    "GET /v1/policies/{policy}/items/{item}": 60,
     "GET /v1/policies": 240,
     "GET /v1/policies/{policy}": 320,
     "GET /v1/policies/{policy}/fairness": 320,
@@ -111,7 +113,7 @@ def _ask(running: Live, strategy: Any, n_cases: int, ranking_id: str, statuses: 
 def _aim(running: Live, case: Any, ranking_id: str, number: int) -> None:
     """Make a request about something that exists; otherwise nearly all would end at a 404."""
     policy = f"p{number % 7}" if case.method in ("PUT", "DELETE") else "shop"
-    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id, "user": f"u{number % 3}"}
+    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id, "user": f"u{number % 3}", "item": "a"}
     if case.method == "DELETE" and "policy" in (case.path_parameters or {}):
         running.client.put(f"/v1/policies/{policy}", json={"ranker": "pdgd", "features": 2})
     if case.path.endswith("/rollback"):

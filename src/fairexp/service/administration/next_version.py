@@ -65,7 +65,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         seq=before.seq,
         specs=before.specs,
     )
-    runtime.at = before.at
+    runtime.at, runtime.counters = before.at, before.counters.copy()
     if comparable and MODEL not in drop:
         runtime.scale.take_over(before.scale, matching, offset)
     seen = _in_units(matching, before, runtime)

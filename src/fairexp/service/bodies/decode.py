@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -19,7 +17,10 @@ import orjson
 from numpy.typing import NDArray
 
 from fairexp.mistakes import found_by_msgspec
-from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, RankRequest
+from fairexp.service.bodies.asked import Asked, check_ids, check_number, digest_of, float32, plain_problem
+from fairexp.service.bodies.fields import by_name
+from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, ItemGiven, ItemsRequest, RankRequest
+from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError, invalid, misfit
 
 Form = TypeVar("Form")
@@ -29,25 +30,6 @@ MOST_KEYS = 100
 
 MOST_DEEP = 6
 """Most levels of a policy; there are three."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for.
-
-    Where it has an id, `digest` says in short what was asked for, whatever the policy is by now; and what keeps it from
-    being ranked is put off as `problem`: it may have been ranked before, by an earlier version of the policy.
-    """
-
-    form: Literal["candidates", "ids", "items"]
-    ids: list[str]
-    groups: Sequence[str | None]
-    features: NDArray[np.float32]
-    k: int | None = None
-    context: dict[str, str] = field(default_factory=dict)
-    fields: list[bytes] | None = None
-    digest: str = ""
-    problem: tuple[str, str, int, str | None] | None = None
 
 
 def decoded(form: type[Form], body: bytes | msgspec.Raw, where: str = "") -> Form:
@@ -70,11 +52,12 @@ def _not_json(error: ValueError, where: str = "") -> ServiceError:
     return ServiceError("invalid", f"{found}: expected JSON, got something else ({str(error)[:120]})", field=found)
 
 
-def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
-    """A rank request in either of our own forms."""
-    request = decoded(RankRequest, body)
-    if (request.candidates is None) == (request.ids is None and request.features is None):
-        raise invalid("candidates", "both forms or none", "either candidates, or ids, groups and features")
+def read_ranking(body: bytes, *, columns: Columns, max_candidates: int) -> Asked:
+    """A rank request in any of our own forms."""
+    request, n_features = decoded(RankRequest, body), len(columns.names)
+    forms = (request.candidates, request.items, request.ids if request.ids is not None else request.features)
+    if sum(form is not None for form in forms) != 1:
+        raise invalid("candidates", "several forms or none", "either candidates, or items, or ids, groups and features")
     context = {
         "query_id": request.query_id,
         "user": request.user,
@@ -82,7 +65,12 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
         "request_id": request.request_id,
     }
     known = {key: value for key, value in context.items() if value is not None}
+    if request.items is not None:
+        return _by_fields(request, request.items, known, columns, max_candidates)
     if request.candidates is None:
+        if request.ids is not None and request.features is None and columns.stored:
+            items = [ItemGiven(name) for name in request.ids]
+            return _by_fields(request, items, known, columns, max_candidates)
         return _by_columns(request, known, n_features, max_candidates)
     if request.groups is not None:
         raise invalid("groups", "a list besides candidates", "each candidate's own group")
@@ -98,6 +86,24 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
             break
     groups = [candidate.group for candidate in request.candidates]
     return _asked("candidates", ids, groups, float32(rows), request.k, known, problem)
+
+
+def _by_fields(
+    request: RankRequest, items: list[ItemGiven], context: dict[str, str], columns: Columns, max_candidates: int
+) -> Asked:
+    """Items with the fields that the request brings; what it does not is looked up later."""
+    check_number("items", len(items), max_candidates)
+    ids = [item.id for item in items]
+    check_ids(ids, "items[{}].id")
+    given: Sequence[str | None] = [item.group for item in items] if request.groups is None else request.groups
+    if len(given) != len(ids):
+        raise invalid("groups", f"{len(given)} groups", f"{len(ids)}, one per id")
+    rows, groups, problem = by_name([item.fields for item in items], request.fields, columns)
+    named = [own if own is not None else found for own, found in zip(given, groups, strict=True)]
+    digest = ""
+    if "request_id" in context:
+        digest = digest_of(msgspec.json.encode([items, request.groups, request.fields, request.k]))
+    return Asked("items", ids, named, rows, request.k, context, digest=digest, problem=plain_problem(problem))
 
 
 def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, max_candidates: int) -> Asked:
@@ -132,19 +138,6 @@ def _asked(
     return Asked(form, ids, groups, features, k, context, digest=digest, problem=plain_problem(problem))
 
 
-def digest_of(*parts: bytes) -> str:
-    """What a request asks for, in short."""
-    digest = hashlib.blake2b(digest_size=8, person=b"fairexp-request")
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def plain_problem(problem: ServiceError | None) -> tuple[str, str, int, str | None] | None:
-    """A problem as plain values, which can be told later, or by another process."""
-    return None if problem is None else (problem.code, str(problem), problem.status, problem.field)
-
-
 def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool, list[FeedbackGiven]]:
     """Whether it is a batch, and what is given for each ranking."""
     request = decoded(FeedbackRequest, body)
@@ -162,6 +155,15 @@ def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool
     if n_events > max_events:
         raise invalid("batch", f"{n_events} events in all", f"at most {max_events}")
     return True, batch
+
+
+def read_items(body: bytes, *, max_items: int) -> ItemsRequest:
+    """Fields of items and users."""
+    request = decoded(ItemsRequest, body)
+    for name, given in (("items", request.items), ("users", request.users)):
+        if len(given) > max_items:
+            raise invalid(name, f"{len(given)} of them", f"at most {max_items}")
+    return request
 
 
 def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_keys: int) -> Any:
@@ -192,29 +194,6 @@ def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_k
             inside = []
         waiting += [(where, depth + 1, each) for where, each in inside]
     return given
-
-
-def check_number(name: str, given: int, most: int) -> None:
-    """A 422 unless there are candidates, and not too many."""
-    if not 1 <= given <= most:
-        raise invalid(name, f"{given} candidates", f"from 1 to {most}")
-
-
-def check_ids(ids: list[str], where: str) -> None:
-    """A 422 if an id is there twice."""
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for number, name in enumerate(ids):
-        if name in seen:
-            raise invalid(where.format(number), f"{name[:80]!r} again", "each id once")
-        seen.add(name)
-
-
-def float32(rows: list[list[float]]) -> NDArray[np.float32]:
-    """Rows of numbers as a matrix."""
-    with np.errstate(over="ignore"):  # what overflows float32 is refused as infinite
-        return np.array(rows, dtype=np.float64).astype(np.float32)
 
 
 def _from_base64(text: str, n: int, n_features: int) -> tuple[NDArray[np.float32] | None, ServiceError | None]:

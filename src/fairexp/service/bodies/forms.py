@@ -40,14 +40,30 @@ class Candidate(Struct, forbid_unknown_fields=True):
     group: Label | None = None
 
 
-class RankRequest(Struct, forbid_unknown_fields=True):
-    """Candidates one by one with their features as numbers; or `ids`, `groups` and the matrix as base64.
+Value = bool | float | str | list[float | str]
+FieldValues = Annotated[dict[Name, Value | None], Meta(max_length=2000)]
 
-    `features` is then the base64 of the row-major little-endian float32 matrix (n, d).
+
+class ItemGiven(Struct, forbid_unknown_fields=True):
+    """One candidate by id; fields that it does not bring are looked up in the policy's items."""
+
+    id: Name
+    fields: FieldValues = {}
+    group: Label | None = None
+
+
+class RankRequest(Struct, forbid_unknown_fields=True):
+    """Candidates one by one with their features as numbers; or `items` with fields by name, or `ids` alone, where the
+    policy keeps items; or `ids`, `groups` and the matrix as base64.
+
+    `features` is then the base64 of the row-major little-endian float32 matrix (n, d). `fields` stand in for those that
+    items lack.
     """
 
     query_id: Name | None = None
     candidates: list[Candidate] | None = None
+    items: list[ItemGiven] | None = None
+    fields: FieldValues = {}
     ids: list[Name] | None = None
     groups: list[Label] | None = None
     features: str | None = None
@@ -85,6 +101,22 @@ class FeedbackRequest(Struct, forbid_unknown_fields=True):
     batch: list[FeedbackGiven] | None = None
 
 
+class FieldsGiven(Struct, forbid_unknown_fields=True):
+    """Fields of an item or a user: valid from `at` on (now, if it is not given), and before `until`."""
+
+    id: Name
+    fields: FieldValues
+    at: Time | None = None
+    until: Time | None = None
+
+
+class ItemsRequest(Struct, forbid_unknown_fields=True):
+    """Fields of items, and of users, to be kept with a policy."""
+
+    items: list[FieldsGiven] = []
+    users: list[FieldsGiven] = []
+
+
 EXAMPLES = {
     RankRequest: {
         "query_id": "shoes",
@@ -93,6 +125,7 @@ EXAMPLES = {
             {"id": "b", "group": "large", "features": [0.3, 0.9]},
         ],
     },
+    ItemsRequest: {"items": [{"id": "a", "fields": {"price": 12.5, "seller": "acme", "colors": ["red"]}}]},
     FeedbackRequest: {
         "ranking_id": "1-2-0011223344556677",
         "events": [{"id": "e1", "type": "click", "item": "a"}],

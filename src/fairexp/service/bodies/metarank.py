@@ -7,14 +7,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from fairexp.service.bodies.decode import Asked, check_ids, check_number, decoded, digest_of, float32, plain_problem
-from fairexp.service.bodies.forms import Label, Name
+from fairexp.service.bodies.asked import Asked, check_ids, check_number, digest_of, plain_problem
+from fairexp.service.bodies.decode import decoded
+from fairexp.service.bodies.fields import by_name
+from fairexp.service.bodies.forms import Label, Name, Value
 from fairexp.service.bodies.reports import Reported, read_reports, seconds
-from fairexp.service.problems import ServiceError, invalid
+from fairexp.service.policies.columns import Columns
+from fairexp.service.problems import invalid
 
 Id = Name | Annotated[int, Meta(ge=-(2**53), le=2**53)]
 Timestamp = str | float
-Value = bool | float | str | list[float | str]
 
 
 class MetarankField(Struct):
@@ -76,16 +78,8 @@ class MetarankMetadata(Struct):
     fields: list[MetarankField] = []
 
 
-def read_metarank(
-    body: bytes,
-    *,
-    columns: tuple[tuple[str, float | None], ...],
-    group_field: str | None,
-    max_candidates: int,
-    max_fields: int,
-    explain: bool,
-) -> Asked:
-    """Metarank's form; fields become features by the policy's names, or their defaults."""
+def read_metarank(body: bytes, *, columns: Columns, max_candidates: int, max_fields: int, explain: bool) -> Asked:
+    """Metarank's form; fields become features by the policy's names."""
     request = decoded(MetarankRanking, body)
     check_number("items", len(request.items), max_candidates)
     ids = [str(item.id) for item in request.items]
@@ -93,37 +87,20 @@ def read_metarank(
     _check_fields("fields", request.fields, max_fields)
     for number, item in enumerate(request.items):
         _check_fields(f"items[{number}].fields", item.fields, max_fields)
-    problem: ServiceError | None = None
-    try:
-        rows, groups = _by_name(request, columns, group_field)
-    except ServiceError as error:
-        rows, groups, problem = [[]] * len(ids), [None] * len(ids), error
+    shared = {each.name: each.value for each in request.fields}
+    rows, groups, problem = by_name([item.own for item in request.items], shared, columns)
     context = {"request_id": request.id, "user": request.user, "session": request.session}
     return Asked(
         "items",
         ids,
         groups,
-        float32(rows),
+        rows,
         context={key: str(value) for key, value in context.items() if value is not None},
         fields=[msgspec.json.encode(item.fields) for item in request.items] if explain else None,
         digest=digest_of(msgspec.json.encode([request.items, request.fields])),
         problem=plain_problem(problem),
+        whole=True,
     )
-
-
-def _by_name(
-    request: MetarankRanking, columns: tuple[tuple[str, float | None], ...], group_field: str | None
-) -> tuple[list[list[float]], list[str | None]]:
-    """The features and the group of each item, by the names of its fields, or of the request's."""
-    shared = {each.name: each.value for each in request.fields}
-    rows: list[list[float]] = []
-    groups: list[str | None] = []
-    for number, item in enumerate(request.items):
-        where, own = f"items[{number}].fields", item.own
-        rows.append([_number(own.get(name, shared.get(name, default)), name, where) for name, default in columns])
-        group = own.get(group_field, shared.get(group_field)) if group_field else None
-        groups.append(None if group is None else str(group))
-    return rows, groups
 
 
 def read_metarank_events(body: bytes, *, max_events: int, max_fields: int) -> tuple[bool, list[Reported]]:
@@ -169,12 +146,3 @@ def _metadata(event: MetarankMetadata, where: str, max_fields: int) -> Reported:
 def _check_fields(where: str, fields: list[MetarankField], most: int) -> None:
     if len(fields) > most:
         raise invalid(where, f"{len(fields)} fields", f"at most {most}")
-
-
-def _number(value: object, name: str, where: str) -> float:
-    if isinstance(value, bool | int | float):
-        return float(value)
-    given = "nothing" if value is None else type(value).__name__
-    raise invalid(
-        where, f"{given} for {name!r}", "a number", "Send the field, or give the feature a default in the policy."
-    )

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from fairexp.service.bodies.decode import decoded, plain_problem
+from fairexp.service.bodies.asked import plain_problem
+from fairexp.service.bodies.decode import decoded
 from fairexp.service.problems import ServiceError, invalid
 
 Problem = tuple[str, str, int, str | None]

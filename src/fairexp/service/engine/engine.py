@@ -23,11 +23,12 @@ from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import Loaded, load_all
 from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.items.catalog import Catalog
 from fairexp.service.log.ranking_ids import RankingIds, unknown_ranking
 from fairexp.service.log.records import Shown, rest_of
 from fairexp.service.log.writer import Writer
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.problems import ServiceError, StoreError, storage_unavailable, unknown_policy
+from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable, unknown_policy
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import (
     AddAction,
@@ -37,8 +38,10 @@ from fairexp.service.store.base import (
     Append,
     Context,
     Erase,
+    Fields,
     Kind,
     Store,
+    Table,
     Write,
 )
 
@@ -84,6 +87,13 @@ class Engine:
         """Held while policies are declared, and while all are restored: neither may see the other half done."""
         self.background = Background(self)
         self.archive = Archive(store, clock=clock, failed=self.store_failed)
+        self.catalog = Catalog(
+            store,
+            most_bytes=self.settings.max_item_bytes,
+            clock=clock,
+            submit=self._hand_in,
+            reading=self.archive.reading,
+        )
         self.ids = RankingIds(b"")
 
     def start(self) -> None:
@@ -231,6 +241,14 @@ class Engine:
             if live is not None and not self.archive.has_expired(live, at)
         ]
 
+    def keep_fields(self, live: LivePolicy, table: Table, given: Sequence[Fields]) -> Future[None]:
+        """Keep fields of items or users of a policy; acknowledge when it is done."""
+        with live.lock:
+            items = live.runtime.spec.items
+            if items is None:
+                raise invalid("policy", "one that keeps no items", "one whose `items` says how many to keep")
+            return self.catalog.put(live.row.policy, table, given, most=items.most)
+
     def erase(self, user: str, *, by: str = "unknown", dry_run: bool = False) -> int:
         """Delete what tells which rankings were shown to a user; how many there are, or were.
 
@@ -270,6 +288,11 @@ class Engine:
         """A 503 if nothing can be kept."""
         if not self.ready or self.writer.broken:
             raise storage_unavailable()
+
+    def _hand_in(self, writes: Sequence[Write]) -> Future[None]:
+        """Hand the writer what belongs to no log."""
+        self.check_store()
+        return self.writer.submit(writes)
 
     def submit(self, live: LivePolicy, writes: Sequence[Write], seq: int) -> Future[None]:
         """Hand a policy's writes to the writer, under its lock; `seq` is the last entry among them."""

@@ -18,6 +18,7 @@ from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.totals import Totals
+from fairexp.service.items.counters import ItemCounters
 from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
@@ -76,6 +77,10 @@ class Runtime:
         self.shares = spec.shares
         self.is_fair = ranker.keeps_tolerance
         self._by_increments = ranker.learns_by_increments
+        self.columns = spec.requested
+        self.counters = ItemCounters()
+        self._kinds = [column.counter for column in spec.columns]
+        self._counts = any(self._kinds)
 
     @staticmethod
     def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:
@@ -133,6 +138,17 @@ class Runtime:
         self._count(shown)
         return shown, ranking.belief
 
+    def counted(self, ids: Sequence[str], features: Floats32) -> Floats32:
+        """All features (n, d): those that a request brings, and the policy's counters as they stand, in their place."""
+        if not self._counts:
+            return features
+        all_features = np.empty((len(ids), len(self._kinds)), dtype=np.float32)
+        is_counter = np.array([kind is not None for kind in self._kinds])
+        all_features[:, ~is_counter] = features
+        kinds = [kind for kind in self._kinds if kind is not None]
+        all_features[:, is_counter] = self.counters.columns(ids, kinds)
+        return all_features
+
     def show_again(self, shown: Shown) -> None:
         """Replay a ranking from the log."""
         if shown.rescaled is not None:
@@ -160,6 +176,8 @@ class Runtime:
             at=shown.at,
         )
         self.scale.observe(shown.features)
+        if self._counts:
+            self.counters.show(shown.ids)
         self.seq, self.at = shown.seq, shown.at
 
     def learn(self, opened: OpenRanking, events: Sequence[Event], *, at: float, final: bool = False) -> Feedback:
@@ -205,6 +223,8 @@ class Runtime:
             kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
             self.ranker.update(ranking, np.isin(kept, feedback.clicks))
         self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
+        if self._counts:
+            self.counters.click(shown.ids[position] for position in feedback.clicks)
         self.seq, self.at = feedback.seq, feedback.at
 
     def _present(self, shown: Shown) -> Ranking:
@@ -224,6 +244,8 @@ class Runtime:
         arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
         arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
         arrays.update({f"scale.{key}": value for key, value in self.scale.state().items()})
+        if self._counts:
+            arrays.update({f"counters.{key}": value for key, value in self.counters.state().items()})
         return meta, arrays
 
     @staticmethod
@@ -241,6 +263,8 @@ class Runtime:
         totals = Totals.restored(part("totals."), spec.shares)
         runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
         runtime.scale.restore(part("scale."))
+        if "counters.names" in arrays:
+            runtime.counters = ItemCounters.restored(part("counters."))
         runtime.at = float(meta["at"])
         return runtime
 

@@ -181,6 +181,21 @@ class ErasedAnswer(BaseModel):
     erased: bool
 
 
+class ItemsAnswer(BaseModel):
+    """Of how many items and users fields were kept."""
+
+    items: int
+    users: int
+
+
+class ItemInfo(BaseModel):
+    """What is known of an item now; `counts` is null where the policy has no counters, or has not shown it lately."""
+
+    id: str
+    fields: dict[str, Any]
+    counts: dict[str, float] | None
+
+
 class Health(BaseModel):
     """Whether the process runs, or whether it is ready to serve."""
 

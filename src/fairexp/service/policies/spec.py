@@ -15,6 +15,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
 from fairexp.mistakes import found_by_pydantic
 from fairexp.registry import keeps_account
+from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.rankers import RANKERS
 from fairexp.service.problems import misfit
 from fairexp.yaml_reader import read_mapping
@@ -33,13 +34,15 @@ class Strict(BaseModel):
 class Feature(Strict):
     """One feature. Where shift or scale is given, the ranker sees (value - shift) / scale; otherwise see `scaling`.
 
-    `default` is for Metarank's fields that lack it.
+    `default` is for requests by field that lack it. With a `counter` requests do not bring it: it is how often the item
+    was shown, how often it was clicked, or the rate of both, drawn to the mean of all while it was shown little.
     """
 
     name: Label
     shift: Annotated[float, Field(ge=-1e30, le=1e30)] | None = None
     scale: Annotated[float, Field(ge=1e-30, le=1e30)] | None = None
     default: float | None = None
+    counter: Literal["shown", "clicked", "rate"] | None = None
 
 
 def _is_list(value: Any) -> str:
@@ -67,6 +70,12 @@ class RetentionSpec(Strict):
     rankings_seconds: Positive = 7 * 86_400.0
 
 
+class ItemsSpec(Strict):
+    """That fields of items and users are kept, of at most so many each; those written longest ago go first."""
+
+    most: Annotated[int, Field(ge=1)] = 10_000
+
+
 class PolicySpec(Strict):
     """A policy, as declared in a YAML file or over the API.
 
@@ -89,6 +98,11 @@ class PolicySpec(Strict):
     )
     groups: dict[Label, Positive] = Field(default={}, max_length=1000)
     group_field: Label | None = None
+    providers: dict[Label, Label] = Field(
+        default={}, max_length=100_000, description="The group of each provider, where `group_field` holds providers."
+    )
+    other_providers: Label | None = Field(default=None, description="The group of all providers not among them.")
+    items: ItemsSpec | None = None
     tolerance: Annotated[float, Field(ge=0)] = 0.1
     exposure: Annotated[
         Annotated[Literal[*CURVES], Tag("~count")] | Annotated[list[Positive], Field(fail_fast=True), Tag("~list")],  # type: ignore[valid-type]
@@ -115,6 +129,28 @@ class PolicySpec(Strict):
                 f"({self.feedback.window_seconds:g}), got {self.retention.rankings_seconds:g}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _known_groups(self) -> PolicySpec:
+        named = [*self.providers.values(), *([] if self.other_providers is None else [self.other_providers])]
+        for group in named:
+            if group not in self.groups:
+                known = ", ".join(self.groups) or "none"
+                raise ValueError(f"providers: expected groups of the policy ({known}), got {group[:80]!r}")
+        return self
+
+    def group_of(self, name: str | None) -> str | None:
+        """The group that a request's group or provider stands for."""
+        if name is None or (not self.providers and self.other_providers is None):
+            return name
+        return self.providers.get(name, name if name in self.groups else self.other_providers or name)
+
+    @property
+    def requested(self) -> Columns:
+        """What requests bring: all features but counters."""
+        given = [column for column in self.columns if column.counter is None]
+        names, defaults = tuple(each.name for each in given), tuple(each.default for each in given)
+        return Columns(names, defaults, self.group_field, self.items is not None)
 
     @property
     def n_features(self) -> int:

@@ -23,16 +23,15 @@ Kept = dict[str, Versions]
 
 def put_fields(write: PutFields, execute: Execute) -> None:
     """Add fields to what there is, and let go of what is too much."""
-    table = write.table
-    for number, entry in enumerate(write.entries):
-        key = (write.policy, encoded(entry.id))
-        found = execute(f"SELECT fields FROM {table} WHERE policy = ? AND id = ?", key)
-        known = orjson.loads(bytes_of(found[0][0])) if found else {}
-        fields = orjson.dumps(merged(known, entry, at=write.at, most_bytes=write.most_bytes))
+    table, places = write.table, {entry.id: write.first + number for number, entry in enumerate(write.entries)}
+    known = read_fields(write.policy, table, list(places), execute)
+    for entry in write.entries:
+        known[entry.id] = merged(known.get(entry.id, {}), entry, at=write.at, most_bytes=write.most_bytes)
+    for name, place in places.items():
         execute(
             f"""INSERT INTO {table} (policy, id, written, fields) VALUES (?, ?, ?, ?)
                 ON CONFLICT (policy, id) DO UPDATE SET written = excluded.written, fields = excluded.fields""",
-            (*key, write.first + number, fields),
+            (write.policy, encoded(name), place, orjson.dumps(known[name])),
         )
     last = f"SELECT written FROM {table} WHERE policy = ? ORDER BY written DESC LIMIT 1 OFFSET ?"
     surplus = execute(last, (write.policy, write.most))

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 
+from fairexp.service.bodies.asked import Asked
 from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.decode import Asked
 from fairexp.service.bodies.metarank import (
     MetarankInteraction,
     MetarankMetadata,
@@ -37,20 +37,20 @@ async def rank(request: Request, model: str, explain: Annotated[bool, Query()] =
     """Metarank's ranking: all items come back, those that the policy shows first, the rest as the ranker drew them."""
     started = time.perf_counter()
     service = service_of(request)
-    spec = service.expected(model)
-    asked = await service.read(
+    columns = service.expected(model)
+    read = await service.read(
         request,
         "max_body_bytes",
         read_metarank,
-        columns=tuple((column.name, column.default) for column in spec.columns),
-        group_field=spec.group_field,
+        columns=columns,
         max_candidates=service.settings.max_candidates,
         max_fields=service.settings.max_features,
         explain=explain,
     )
+    asked = await service.fill(model, read, columns)
     ranked = await service.rank(
         model,
-        lambda runtime: candidates_of(asked, runtime, spec),
+        lambda runtime: candidates_of(asked, runtime, columns),
         request_id=asked.context["request_id"],
         asked=asked.digest,
     )

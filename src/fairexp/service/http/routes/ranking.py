@@ -33,12 +33,13 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
     started = time.perf_counter()
     service = service_of(request)
-    spec = service.expected(policy)
-    limits = {"n_features": spec.n_features, "max_candidates": service.settings.max_candidates}
-    asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
+    columns = service.expected(policy)
+    limits = {"columns": columns, "max_candidates": service.settings.max_candidates}
+    read = await service.read(request, "max_body_bytes", read_ranking, **limits)
+    asked = await service.fill(policy, read, columns)
     ranked = await service.rank(
         policy,
-        lambda runtime: candidates_of(asked, runtime, spec),
+        lambda runtime: candidates_of(asked, runtime, columns),
         request_id=asked.context.get("request_id"),
         asked=asked.digest,
     )

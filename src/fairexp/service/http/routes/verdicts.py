@@ -18,6 +18,7 @@ from fairexp.service.http.answers import problem
 from fairexp.service.http.permission import sees
 from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
+from fairexp.service.store.base import Fields, Table
 
 Verdict = dict[str, Any]
 NOBODY = "-"
@@ -32,8 +33,9 @@ async def verdicts_on(request: Request, many: bool, events: Sequence[Reported]) 
     """
     about: dict[str | None, list[int]] = {}
     for number, event in enumerate(events):
-        about.setdefault(event.ranking, []).append(number)
-    found: dict[int, Verdict] = {}
+        if event.kind not in ("item", "user"):
+            about.setdefault(event.ranking, []).append(number)
+    found = await _stored(request, many, events)
 
     async def take(numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -51,12 +53,38 @@ async def verdicts_on(request: Request, many: bool, events: Sequence[Reported]) 
     return [{"id": event.id, **found[number]} for number, event in enumerate(events)]
 
 
+async def _stored(request: Request, many: bool, events: Sequence[Reported]) -> dict[int, Verdict]:
+    """Verdicts on fields of items and users, by number: each policy that keeps items, and that the key is for, keeps
+    them, all in one write."""
+    service, found = service_of(request), dict[int, Verdict]()
+    if not any(event.kind in ("item", "user") for event in events):
+        return found
+    tables: dict[Table, list[Fields]] = {"items": [], "users": []}
+    live = [each for each in service.engine.policies() if sees(request, each.row.name)]
+    policies = [each.row.name for each in live if each.runtime.spec.items is not None]
+    for number, event in enumerate(events):
+        if event.kind not in ("item", "user"):
+            continue
+        problem = service.engine.catalog.too_large(event.fields, f"[{number}].fields" if many else "fields")
+        if problem is not None and not many:
+            raise problem
+        if problem is not None:
+            found[number] = _refused(problem)
+        elif not policies:
+            found[number] = _ignored(request, "no_items")
+        else:
+            since = service.engine.clock() if event.at is None else event.at
+            tables["items" if event.kind == "item" else "users"].append(Fields(event.item or "", event.fields, since))
+            found[number] = {"verdict": "stored"}
+    kept = [service.keep_fields(name, table, given) for name in policies for table, given in tables.items() if given]
+    await asyncio.gather(*kept)
+    return found
+
+
 async def _verdict(request: Request, event: Reported) -> Verdict:
     if event.problem is not None:
         code, message, status, field = event.problem
         return _refused(ServiceError(code, message, status=status, field=field))
-    if event.kind in ("item", "user"):
-        return _ignored(request, "no_items")
     if event.ranking is None:
         return _ignored(request, "no_ranking")
     engine = service_of(request).engine
