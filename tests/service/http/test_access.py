@@ -18,6 +18,7 @@ from fairexp.service.http.service import Service
 from fairexp.service.problems import ServiceError
 from fairexp.service.store import Key, open_store
 from tests.service.http.test_metarank import interaction, ranking
+from tests.service.http.ubi_examples import EVENT
 from tests.service.live import Live
 from tests.service.worlds import SPEC, rank_body
 from tests.waiting import until
@@ -41,6 +42,7 @@ DECISIONS = {
     ("GET", "/v1/policies/{policy}/rankings/{ranking_id}"): ("read", "policy"),
     ("POST", "/rank/{model}"): ("rank", "model"),
     ("POST", "/feedback"): ("feedback", EACH),
+    ("POST", "/v1/ubi"): ("feedback", EACH),
     ("GET", "/healthz"): (PUBLIC, ""),
     ("GET", "/readyz"): (PUBLIC, ""),
     ("GET", "/metrics"): ("read", ALL),
@@ -127,6 +129,7 @@ def test_a_key_for_one_policy_opens_no_other_on_any_route(live: Start, address: 
             )
             body = {"ranking_id": ids["other"], "events": [{"position": 1}]}
             body = body if path == "/v1/feedback" else interaction("i", "r2", "d0")
+            body = body if path != "/v1/ubi" else {**EVENT, "query_id": "r2"}
             answer = running.client.request(method, url, headers=headers, json=body)
             statuses[name] = answer.status_code
             if statuses[name] == 403:

@@ -26,6 +26,7 @@ CASES = {
     "PUT /v1/policies/{policy}": 500,
     "POST /rank/{model}": 140,
     "POST /feedback": 80,
+    "POST /v1/ubi": 60,
     "POST /v1/policies/{policy}/items": 100,
     "GET /v1/policies/{policy}/items/{item}": 60,
     "GET /v1/policies": 240,

@@ -12,7 +12,7 @@ from fairexp.service.problems import ServiceError, invalid
 
 
 class EventError(ServiceError):
-    """An event that this ranking cannot take, and the `reason`: "undeclared_type", or an item "not_shown"."""
+    """An event that this ranking cannot take, and the `reason`: "undeclared_type", "no_item" or "not_shown"."""
 
     def __init__(self, reason: str, problem: ServiceError) -> None:
         self.reason = reason
@@ -37,11 +37,11 @@ def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: Policy
     fresh: dict[str, Event] = {}
     for number, given in enumerate(events):
         where = f"events[{number}]"
-        position = _position(given, ids, where)
         if given.type not in spec.feedback.events:
             known = ", ".join(spec.feedback.events)
             problem = invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
             raise EventError("undeclared_type", problem)
+        position = _position(given, ids, where)
         weight = spec.feedback.events[given.type] if given.weight is None else given.weight
         event_id = f"{given.type}:{position}" if given.id is None else given.id
         if event_id not in opened.event_ids:
@@ -58,7 +58,7 @@ def _position(given: GivenEvent, ids: list[str], where: str) -> int:
             raise EventError("not_shown", problem)
         return ids.index(given.item)
     if given.position is None:
-        raise invalid(where, "neither item nor position", "one of them")
+        raise EventError("no_item", invalid(where, "neither item nor position", "one of them"))
     if not 0 <= given.position < len(ids):
         problem = invalid(f"{where}.position", given.position + 1, f"a position from 1 to {len(ids)}")
         raise EventError("not_shown", problem)
