@@ -113,3 +113,16 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ArgumentError(name, repr(value), "one of " + ", ".join(map(repr, choices)))
     return value
+
+
+def as_measured(measured: ArrayLike, length: int) -> Floats:
+    """Measured exposure (length,): finite numbers of at least 0."""
+    amounts = np.asarray(measured)
+    if amounts.shape != (length,) or amounts.dtype.kind not in "fiub":
+        raise ArgumentError(
+            "measured", f"{amounts.dtype} of shape {amounts.shape}", f"{length} numbers, one per shown position"
+        )
+    numbers = amounts.astype(np.float64)
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        raise ArgumentError("measured", repr(measured), "finite numbers of at least 0")
+    return numbers

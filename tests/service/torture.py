@@ -135,6 +135,7 @@ class User(threading.Thread):
                 ranking_id, event = answered.pop()  # once more: it must count once
             else:
                 event = {"id": f"e{chance.getrandbits(60):x}", "position": chance.randint(1, 5)}
+                event["type"] = chance.choice(("click", "click", "viewed"))
                 ranking_id = chance.choice(own[-200:])
             self._report(client, ranking_id, event, answered)
             return
@@ -217,13 +218,19 @@ class Uninterrupted:
             self._runtime.show_again(shown)
             self.shown[shown.seq] = shown
             assert shown.groups is not None and shown.exposure is not None
-            self.exposure = self.exposure + np.bincount(shown.groups, weights=shown.exposure, minlength=2)
+            self.exposure = self.exposure + self._by_group(shown.seq, shown.exposure)
             return
         feedback = Feedback.read(entry.payload, seq=entry.seq, at=entry.at, ranking=entry.ranking)
         self._runtime.learn_again(self.shown[entry.ranking], feedback)
+        if feedback.measured is not None:
+            amounts = [self._by_group(entry.ranking, each) for each in feedback.measured]
+            self.exposure = self.exposure + (amounts[1] - amounts[0])
         for event in feedback.events:
             assert (entry.ranking, event.id) not in self.events, f"event {event.id} is there twice"
             self.events[entry.ranking, event.id] = entry.seq
+
+    def _by_group(self, seq: int, exposure: Any) -> Any:
+        return np.bincount(self.shown[seq].groups, weights=exposure, minlength=2)
 
 
 def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:

@@ -90,9 +90,14 @@ class AsyncClient:
         """What is known of an item now."""
         return await self._send(calls.item(policy, name))
 
-    async def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> FeedbackOutcome:
-        """Report what users did with a ranking; what was made of it. `final` says that no more will come."""
-        return (await self._send(calls.feedback_on(ranking_id, events, final=final)))[0]
+    async def feedback(
+        self, ranking_id: str, events: Sequence[Event], *, final: bool = False, seen: int | None = None
+    ) -> FeedbackOutcome:
+        """Report what users did with a ranking; what was made of it. `final` says that no more will come.
+
+        `seen` is the last position that was seen: exposure below it is given back, and all of it with 0.
+        """
+        return (await self._send(calls.feedback_on(ranking_id, events, final=final, seen=seen)))[0]
 
     async def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[FeedbackOutcome]:
         """Report on several rankings, each with `ranking_id` and `events`; one result each."""

@@ -127,9 +127,12 @@ def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[FeedbackOutcome]]:
     )
 
 
-def feedback_on(ranking_id: str, events: Sequence[Event], *, final: bool) -> Call[list[FeedbackOutcome]]:
+def feedback_on(
+    ranking_id: str, events: Sequence[Event], *, final: bool, seen: int | None
+) -> Call[list[FeedbackOutcome]]:
     """Feedback for one ranking; other than in a batch, what is wrong with it is an error."""
-    body = {"ranking_id": ranking_id, "events": [dict(event) for event in events], "final": final}
+    body: dict[str, Any] = {"ranking_id": ranking_id, "events": [dict(event) for event in events], "final": final}
+    body.update({} if seen is None else {"seen": seen})
     return Call(list[FeedbackOutcome], "POST", "/v1/feedback", body, inside="results")
 
 

@@ -90,9 +90,14 @@ class Client:
         """What is known of an item now."""
         return self._send(calls.item(policy, name))
 
-    def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> FeedbackOutcome:
-        """Report what users did with a ranking; what was made of it. `final` says that no more will come."""
-        return self._send(calls.feedback_on(ranking_id, events, final=final))[0]
+    def feedback(
+        self, ranking_id: str, events: Sequence[Event], *, final: bool = False, seen: int | None = None
+    ) -> FeedbackOutcome:
+        """Report what users did with a ranking; what was made of it. `final` says that no more will come.
+
+        `seen` is the last position that was seen: exposure below it is given back, and all of it with 0.
+        """
+        return self._send(calls.feedback_on(ranking_id, events, final=final, seen=seen))[0]
 
     def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[FeedbackOutcome]:
         """Report on several rankings, each with `ranking_id` and `events`; one result each."""

@@ -133,6 +133,11 @@ class FairCo(Ranker):
             self._seen = self._seen + np.asarray(ranking.memory["seen"], dtype=np.int64)
             self._seen_features = self._seen_features + np.asarray(ranking.memory["seen_features"], dtype=np.float64)
 
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        assert ranking.groups is not None and ranking.exposure is not None
+        charged = amounts_by_group(ranking.groups, ranking.exposure, self.n_groups)
+        self.spent = self.spent + (amounts_by_group(ranking.groups, measured, self.n_groups) - charged)
+
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         shown = self.exposure[: len(ranking)] if ranking.exposure is None else ranking.exposure
         propensity = np.maximum(shown, self.clip)

@@ -18,7 +18,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
-from fairexp.validation import check_choice, check_count
+from fairexp.validation import as_measured, check_choice, check_count
 
 
 class FairExp(Ranker):
@@ -86,11 +86,14 @@ class FairExp(Ranker):
     def update(self, ranking: Ranking, clicks: ArrayLike, *, measured: ArrayLike | None = None) -> None:
         """Learn from `clicks`; `measured` (m,) exposure by shown position replaces what was projected for it."""
         self._check_ours(ranking)
-        amounts = None if measured is None else _as_measured(measured, len(ranking))
+        amounts = None if measured is None else as_measured(measured, len(ranking))
         super().update(ranking, clicks)
         if amounts is not None:
-            assert ranking.groups is not None and ranking.exposure is not None
-            self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=amounts)
+            self._measure(ranking, amounts)
+
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        assert ranking.groups is not None and ranking.exposure is not None
+        self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=measured)
 
     def _check_query(self, query: Query) -> None:
         self.host._check_query(query)
@@ -210,15 +213,3 @@ class FairExp(Ranker):
                 ToleranceWarning,
                 stacklevel=3,
             )
-
-
-def _as_measured(measured: ArrayLike, length: int) -> Floats:
-    amounts = np.asarray(measured)
-    if amounts.shape != (length,) or amounts.dtype.kind not in "fiub":
-        raise ArgumentError(
-            "measured", f"{amounts.dtype} of shape {amounts.shape}", f"{length} numbers, one per shown position"
-        )
-    numbers = amounts.astype(np.float64)
-    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
-        raise ArgumentError("measured", repr(measured), "finite numbers of at least 0")
-    return numbers

@@ -19,7 +19,7 @@ from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import as_clicks, as_features, check_count
+from fairexp.validation import as_clicks, as_features, as_measured, check_count
 
 
 class Ranker(ABC):
@@ -90,6 +90,17 @@ class Ranker(ABC):
         """Learn from `clicks`, one bool per shown position. May come late, out of order, or never."""
         self._check_ours(ranking)
         self._update(ranking, as_clicks(clicks, len(ranking)))
+
+    def measure(self, ranking: Ranking, measured: ArrayLike) -> None:
+        """Put `measured` (m,) exposure by shown position in the place of `ranking.exposure`, which was charged for it.
+
+        Only a ranker that keeps an account has anything to put right. To measure again, pass the ranking with what is
+        charged by now as its exposure.
+        """
+        self._check_ours(ranking)
+        amounts = as_measured(measured, len(ranking))
+        if self.keeps_account:
+            self._measure(ranking, amounts)
 
     def score(self, features: ArrayLike) -> Floats:
         """Estimated relevance (n,) of documents with these `features` (n, d): pure exploitation."""
@@ -216,6 +227,9 @@ class Ranker(ABC):
     @abstractmethod
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         """Learn from checked clicks; deterministic."""
+
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        """Correct the account by checked amounts (m,) in the place of `ranking.exposure`; deterministic."""
 
     @abstractmethod
     def _score(self, features: Floats) -> Floats:

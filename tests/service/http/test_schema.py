@@ -13,6 +13,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 from fairexp.service.http.service import Service
+from fairexp.service.policies.spec import ItemsSpec
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
@@ -49,8 +50,10 @@ CASES = {
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     store = open_store(str(tmp_path_factory.mktemp("schema") / "store.db"))
-    live = Live(Service(store, settings=ServerSettings().changed(LIMITS), policies={"shop": SPEC}, open=True))
+    declared = {"shop": SPEC.model_copy(update={"items": ItemsSpec()})}
+    live = Live(Service(store, settings=ServerSettings().changed(LIMITS), policies=declared, open=True))
     live.wait_ready()
+    live.client.post("/v1/policies/shop/items", json={"items": [{"id": "a", "fields": {"price": 1.0}}]})
     yield live
     live.stop()
 

@@ -147,7 +147,7 @@ def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool
     if request.ranking_id is not None and request.events is not None:
         if len(request.events) > max_events:
             raise invalid("events", f"{len(request.events)} events", f"at most {max_events}")
-        return False, [FeedbackGiven(request.ranking_id, request.events, request.final)]
+        return False, [FeedbackGiven(request.ranking_id, request.events, request.final, request.seen)]
     batch = request.batch or []
     if len(batch) > max_batch:
         raise invalid("batch", f"{len(batch)} rankings", f"at most {max_batch}")

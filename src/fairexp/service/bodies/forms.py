@@ -32,6 +32,16 @@ Weight = Annotated[
 ]
 
 
+Exposure = Annotated[
+    float,
+    Meta(ge=0, le=1e6, description="Of a position that was seen: what was measured, instead of what the curve says."),
+]
+Seen = Annotated[
+    int,
+    Meta(ge=0, le=2**53, description="The last position that was seen, from 1; 0 if nobody opened it. Not a click."),
+]
+
+
 class Candidate(Struct, forbid_unknown_fields=True):
     """One candidate; features in the policy's order."""
 
@@ -82,6 +92,7 @@ class EventGiven(Struct, forbid_unknown_fields=True):
     position: Position | None = None
     weight: Weight | None = None
     at: Time | None = None
+    exposure: Exposure | None = None
 
 
 class FeedbackGiven(Struct, forbid_unknown_fields=True):
@@ -90,6 +101,7 @@ class FeedbackGiven(Struct, forbid_unknown_fields=True):
     ranking_id: Name
     events: list[EventGiven]
     final: bool = False
+    seen: Seen | None = None
 
 
 class FeedbackRequest(Struct, forbid_unknown_fields=True):
@@ -98,6 +110,7 @@ class FeedbackRequest(Struct, forbid_unknown_fields=True):
     ranking_id: Name | None = None
     events: list[EventGiven] | None = None
     final: bool = False
+    seen: Seen | None = None
     batch: list[FeedbackGiven] | None = None
 
 

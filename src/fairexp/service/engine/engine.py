@@ -207,8 +207,13 @@ class Engine:
         ranking_id = self.ids.make(live.row.policy, shown.seq)
         return Ranked(ranking_id, shown, live.spec(shown.version), kept, repeated=True)
 
-    def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
-        """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand."""
+    def learn(
+        self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False, seen: int | None = None
+    ) -> Learned:
+        """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand.
+
+        `seen` is the last position that was seen, from 1; 0 gives back what a ranking that nobody saw was charged.
+        """
         live, seq = self._place(ranking_id)
         with live.lock:
             self.check_store()
@@ -220,11 +225,14 @@ class Engine:
                 raise ranking_expired()
             fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
             n_duplicates = len(events) - len(fresh)
-            if not fresh and not (final and not opened.taught):
+            at = self.clock()
+            if not fresh and not (final and not opened.taught) and not runtime.measures(opened, seen, at=at):
                 # Its first copy may still be on its way to disk; the acknowledgement waits for that.
-                return Learned(0, n_duplicates, "duplicate", self.submit(live, [], live.committed))
+                late = seen is not None and not runtime.is_open(opened.shown, at)
+                status = "window_closed" if late else "duplicate"
+                return Learned(0, n_duplicates, status, self.submit(live, [], live.committed))
             with self._whole(live):
-                feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
+                feedback = runtime.learn(opened, fresh, at=at, final=final, seen=seen)
                 place = (live.row.policy, feedback.seq, Kind.FEEDBACK, feedback.at)
                 entry = Append(*place, feedback.payload(), ranking=feedback.ranking)
             kept = self.submit(live, [entry], feedback.seq)

@@ -21,7 +21,10 @@ class EventError(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class GivenEvent:
-    """An event as a caller reports it: which shown candidate, by id or by position from 0."""
+    """An event as a caller reports it: which shown candidate, by id or by position from 0.
+
+    `exposure` is what was measured of a position that was seen.
+    """
 
     id: str | None = None
     type: str = "click"
@@ -29,23 +32,24 @@ class GivenEvent:
     position: int | None = None
     weight: float | None = None
     at: float | None = None
+    exposure: float | None = None
 
 
 def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: PolicySpec, most: int) -> list[Event]:
     """The events that have not been seen before, checked against what was shown."""
-    ids = opened.shown.ids
+    ids, rules = opened.shown.ids, spec.feedback
     fresh: dict[str, Event] = {}
     for number, given in enumerate(events):
         where = f"events[{number}]"
-        if given.type not in spec.feedback.events:
-            known = ", ".join(spec.feedback.events)
+        if given.type not in rules.events and given.type not in rules.viewed:
+            known = ", ".join(dict.fromkeys([*rules.events, *rules.viewed]))
             problem = invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
             raise EventError("undeclared_type", problem)
         position = _position(given, ids, where)
-        weight = spec.feedback.events[given.type] if given.weight is None else given.weight
+        weight = rules.events.get(given.type, 0.0) if given.weight is None else given.weight
         event_id = f"{given.type}:{position}" if given.id is None else given.id
         if event_id not in opened.event_ids:
-            fresh.setdefault(event_id, Event(event_id, given.type, position, float(weight), given.at))
+            fresh.setdefault(event_id, Event(event_id, given.type, position, float(weight), given.at, given.exposure))
     if len(fresh) + len(opened.event_ids) > most:
         raise invalid("events", f"{len(fresh) + len(opened.event_ids)} for one ranking", f"at most {most}")
     return list(fresh.values())

@@ -29,6 +29,8 @@ class OpenRanking:
     last_seq: int
     n_bytes: int
     taught: bool = False
+    measured: Floats | None = None
+    """The exposure (m,) that is charged by now, where it was measured."""
 
     @staticmethod
     def of(shown: Shown, feedback: Sequence[Feedback] = ()) -> OpenRanking:
@@ -47,5 +49,8 @@ class OpenRanking:
             self.n_bytes += getsizeof(event.id) + EVENT_BYTES
             self.weights[event.position] += event.weight
         self.clicked[feedback.clicks] = True
+        if feedback.measured is not None:
+            self.n_bytes += feedback.measured[1].nbytes if self.measured is None else 0
+            self.measured = feedback.measured[1]
         self.taught |= feedback.status == "learned"
         self.last_seq = max(self.last_seq, feedback.seq)

@@ -167,10 +167,9 @@ class Runtime:
         return Matching.of_units(factors, n_groups=len(self.spec.groups))
 
     def _count(self, shown: Shown) -> None:
-        n_shown = len(shown.shown)
         self.totals.show(
             shown.groups,
-            self.curve[:n_shown] if shown.exposure is None else shown.exposure,
+            self._charged(shown),
             regret=shown.added_regret,
             qualified=shown.qualified,
             at=shown.at,
@@ -180,10 +179,15 @@ class Runtime:
             self.counters.show(shown.ids)
         self.seq, self.at = shown.seq, shown.at
 
-    def learn(self, opened: OpenRanking, events: Sequence[Event], *, at: float, final: bool = False) -> Feedback:
-        """Learn from new `events`; the record is the log's next entry."""
+    def learn(
+        self, opened: OpenRanking, events: Sequence[Event], *, at: float, final: bool = False, seen: int | None = None
+    ) -> Feedback:
+        """Learn from new `events`, and from what was `seen`; the record is the log's next entry."""
         at = max(at, self.at)
         status, clicks, left_out = self._decide(opened, events, at, final)
+        measured = self._measured(opened, events, clicks, seen) if self.is_open(opened.shown, at) else None
+        if status == "noted" and measured is not None:
+            status = "measured"
         feedback = Feedback(
             seq=self.seq + 1,
             at=at,
@@ -192,6 +196,7 @@ class Runtime:
             status=status,
             clicks=clicks,
             left_out=left_out,
+            measured=measured,
         )
         self.learn_again(opened.shown, feedback)
         opened.absorb(feedback)
@@ -208,7 +213,7 @@ class Runtime:
         clicks: list[int] = np.flatnonzero(reached).tolist()
         if opened.shown.generation != self.generation:
             return "model_replaced", clicks, []
-        if at - opened.shown.at > self.spec.feedback.window_seconds:
+        if not self.is_open(opened.shown, at):
             return "window_closed", clicks, []
         if opened.taught and not self._by_increments:
             return "already_learned", clicks, []
@@ -216,12 +221,54 @@ class Runtime:
             return "noted", clicks, []
         return "learned", clicks, np.flatnonzero(opened.clicked).tolist() if self._by_increments else []
 
+    def _measured(
+        self, opened: OpenRanking, events: Sequence[Event], clicks: Sequence[int], seen: int | None
+    ) -> tuple[Floats, Floats] | None:
+        """The exposure (m,) charged until now and what to charge instead, if that is anything new.
+
+        Once something says what was seen, positions that were not are charged nothing. What was clicked was seen.
+        Rankings of earlier versions stay as they are: the account that they were charged to may be gone.
+        """
+        shown, viewed = opened.shown, [event for event in events if event.type in self.spec.feedback.viewed]
+        if shown.groups is None or self.shares is None or shown.version != self.version:
+            return None
+        if seen is None and not viewed and opened.measured is None:
+            return None
+        projected = self._charged(shown)
+        after = np.zeros(len(projected)) if opened.measured is None else opened.measured.copy()
+        positions = [*range(min(seen or 0, len(after))), *clicks, *np.flatnonzero(opened.clicked)]
+        for position in [*positions, *(event.position for event in viewed)]:
+            after[position] = after[position] or projected[position]
+        for event in viewed:
+            after[event.position] = after[event.position] if event.exposure is None else event.exposure
+        if opened.measured is None:  # on record even if all was seen: what comes later adds to it
+            return projected.copy(), after
+        return None if np.array_equal(opened.measured, after) else (opened.measured.copy(), after)
+
+    def measures(self, opened: OpenRanking, seen: int | None, *, at: float) -> bool:
+        """Whether the last position seen says something new, and in time."""
+        in_time = seen is not None and self.is_open(opened.shown, at)
+        return in_time and self._measured(opened, (), (), seen) is not None
+
+    def is_open(self, shown: Shown, at: float) -> bool:
+        """Whether the window for feedback on a ranking is open."""
+        return max(at, self.at) - shown.at <= self.spec.feedback.window_seconds
+
+    def _charged(self, shown: Shown) -> Floats:
+        """The exposure (m,) that was charged when a ranking was shown."""
+        return self.curve[: len(shown.shown)] if shown.exposure is None else shown.exposure
+
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
         if feedback.status == "learned":
             ranking = self._present(shown).without(feedback.left_out)
             kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
             self.ranker.update(ranking, np.isin(kept, feedback.clicks))
+        if feedback.measured is not None:
+            assert shown.groups is not None
+            charged, measured = feedback.measured
+            self.totals.measure(shown.groups, charged=charged, measured=measured)
+            self.ranker.measure(replace(shown.ranking(self.ranker.identity), exposure=charged), measured)
         self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
         if self._counts:
             self.counters.click(shown.ids[position] for position in feedback.clicks)

@@ -74,6 +74,11 @@ class Totals:
         self.clicks += len(clicks)
         self.clicked_at[list(clicks)] += 1
 
+    def measure(self, groups: Ints, *, charged: Floats, measured: Floats) -> None:
+        """Put what was measured (m,) in the place of what was charged for a ranking."""
+        if self.ledger is not None:
+            self.ledger.replace(groups, projected=charged, measured=measured)
+
     def _keep(self, row: Sequence[float]) -> None:
         if self._n_rows == CAPACITY:
             pairs = self._rows.reshape(CAPACITY // 2, 2, -1)

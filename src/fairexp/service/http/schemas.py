@@ -51,7 +51,9 @@ class FeedbackResult(BaseModel):
     ranking_id: str
     accepted: int
     duplicates: int
-    status: Literal["learned", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "refused"]
+    status: Literal[
+        "learned", "measured", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "refused"
+    ]
     error: Problem | None = None
 
 
@@ -214,9 +216,18 @@ class EventVerdict(BaseModel):
 
     id: str | None
     verdict: Literal[
-        "learned", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "known", "stored",
-        "ignored", "refused",
-    ]  # fmt: skip
+        "learned",
+        "measured",
+        "noted",
+        "duplicate",
+        "window_closed",
+        "model_replaced",
+        "already_learned",
+        "known",
+        "stored",
+        "ignored",
+        "refused",
+    ]
     reason: str | None = None
     error: Problem | None = None
 

@@ -125,10 +125,12 @@ class Service:
             await _on_disk(ranked.kept)
         return ranked
 
-    async def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
+    async def learn(
+        self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False, seen: int | None = None
+    ) -> Learned:
         """What was made of feedback that is on disk; its request has a place in `feedback`, however many it brings."""
         live = self.engine.policy_of(ranking_id)
-        call = partial(self.engine.learn, ranking_id, events, final=final)
+        call = partial(self.engine.learn, ranking_id, events, final=final, seen=seen)
         learned = await live.queue.learn(partial(self.in_thread, call))
         await _on_disk(learned.kept)
         self.metrics.learned(live.row.name, learned)

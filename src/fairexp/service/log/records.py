@@ -271,17 +271,19 @@ def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranki
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a user did with one shown candidate; `position` counts from 0."""
+    """Something that a user did with one shown candidate; `position` counts from 0, `exposure` is what was measured."""
 
     id: str
     type: str
     position: int
     weight: float
     at: float | None = None
+    exposure: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """As JSON, short."""
-        return {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
+        told = {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
+        return told if self.exposure is None else {**told, "x": self.exposure}
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +291,8 @@ class Feedback:
     """What came back for the ranking at `ranking`, and what was made of it.
 
     `status` is "learned" or says why nothing was; `clicks` are the positions taught as clicked, `left_out` those that
-    an earlier update has taught already.
+    an earlier update has taught already. `measured` is the exposure (m,) by position that was charged until now, and
+    what was measured in its place.
     """
 
     seq: int
@@ -299,17 +302,26 @@ class Feedback:
     status: str
     clicks: list[int]
     left_out: list[int]
+    measured: tuple[Floats, Floats] | None = None
 
     def payload(self) -> bytes:
         """As bytes for the log."""
+        arrays: State = {} if self.measured is None else dict(zip(("charged", "measured"), self.measured, strict=True))
         meta = {"e": [event.plain() for event in self.events], "s": self.status, "c": self.clicks, "l": self.left_out}
-        return pack(meta, {})
+        return pack(meta, arrays)
 
     @staticmethod
     def read(payload: bytes, *, seq: int, at: float, ranking: int) -> Feedback:
         """The record that `payload` made these bytes of."""
-        meta, _ = unpack(payload)
-        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"]) for each in meta["e"]]
+        meta, arrays = unpack(payload)
+        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"], each.get("x")) for each in meta["e"]]
         return Feedback(
-            seq=seq, at=at, ranking=ranking, events=events, status=meta["s"], clicks=meta["c"], left_out=meta["l"]
+            seq=seq,
+            at=at,
+            ranking=ranking,
+            events=events,
+            status=meta["s"],
+            clicks=meta["c"],
+            left_out=meta["l"],
+            measured=(arrays["charged"], arrays["measured"]) if "measured" in arrays else None,  # type: ignore[arg-type]
         )

@@ -170,6 +170,7 @@ def _feedback(feedback: Feedback, shown: Shown) -> dict[str, Any]:
         "at": feedback.at,
         "status": feedback.status,
         "clicked": [ids[position] for position in feedback.clicks],
+        "measured": None if feedback.measured is None else feedback.measured[1].tolist(),
         "events": [
             {"id": event.id, "type": event.type, "item": ids[event.position], "weight": event.weight, "at": event.at}
             for event in feedback.events

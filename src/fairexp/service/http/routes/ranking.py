@@ -109,11 +109,12 @@ async def _learn_or_tell(request: Request, given: FeedbackGiven) -> dict[str, An
 async def _learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
     service, ranking_id = service_of(request), given.ranking_id
     check_policy(request, service.engine.policy_of(ranking_id).row.name)
-    learned = await service.learn(ranking_id, [_event(each) for each in given.events], final=given.final)
+    events = [_event(each) for each in given.events]
+    learned = await service.learn(ranking_id, events, final=given.final, seen=given.seen)
     told = {"accepted": learned.accepted, "duplicates": learned.duplicates, "status": learned.status}
     return {"ranking_id": ranking_id, **told}
 
 
 def _event(given: EventGiven) -> GivenEvent:
     position = None if given.position is None else given.position - 1
-    return GivenEvent(given.id, given.type, given.item, position, given.weight, given.at)
+    return GivenEvent(given.id, given.type, given.item, position, given.weight, given.at, given.exposure)
