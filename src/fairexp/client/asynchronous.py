@@ -52,6 +52,7 @@ class AsyncClient:
         user: str | None = None,
         session: str | None = None,
         request_id: str | None = None,
+        after: str | None = None,
         explain: bool = False,
     ) -> RankedList:
         """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
@@ -60,6 +61,7 @@ class AsyncClient:
         up in the items that the policy keeps.
 
         Asking again with the same `request_id` gives the same ranking again, and nothing is charged twice.
+        `after` is the id of a ranking that this one continues, as its next page.
         """
         call = calls.rank(
             policy,
@@ -72,6 +74,7 @@ class AsyncClient:
             user=user,
             session=session,
             request_id=request_id,
+            after=after,
             explain=explain,
         )
         return await self._send(call)

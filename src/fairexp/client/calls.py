@@ -76,6 +76,7 @@ def rank(
     user: str | None,
     session: str | None,
     request_id: str | None,
+    after: str | None,
     explain: bool,
 ) -> Call[RankedList]:
     """Candidates: with `features` (n, d) as base64, with `fields` by name, or by their ids alone."""
@@ -87,7 +88,7 @@ def rank(
     elif features is not None:
         body["features"] = encoded(features, n=len(ids))
     extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
-    extra["request_id"] = request_id
+    extra |= {"request_id": request_id, "after": after}
     body.update({key: value for key, value in extra.items() if value is not None})
     return Call(RankedList, "POST", policy_path(policy, "rank"), body, flags(explain=explain))
 

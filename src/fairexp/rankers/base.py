@@ -61,13 +61,16 @@ class Ranker(ABC):
         self._identity = secrets.randbits(63)
         self.stream = Stream(seed)
 
-    def rank(self, query: Query, *, length: int | None = None) -> Ranking:
+    def rank(self, query: Query, *, length: int | None = None, exposure: ArrayLike | None = None) -> Ranking:
         """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure.
 
         `length` shows fewer positions this once. A fair ranker then chooses and charges for the shorter list.
+        `exposure` is that of the positions to fill, where they are not the first: a page that continues a ranking.
         """
         self._check_query(query)
         chooser = self if length is None else self._shortened(length)
+        if exposure is not None:
+            chooser = chooser._continuing(exposure)
         ranking = chooser._rank(query, self.stream.at(self.n_ranked))
         self.replay(ranking)
         return ranking
@@ -279,6 +282,19 @@ class Ranker(ABC):
         shorter = copy(self)
         shorter.length = length
         return shorter
+
+    def _continuing(self, exposure: ArrayLike) -> Self:
+        """This ranker with other positions to fill, as `_shortened`; without an account they make no difference."""
+        curve = as_measured(exposure, np.size(exposure))
+        if len(curve) < self.length:
+            raise ArgumentError(
+                "exposure", f"{len(curve)} positions", f"at least {self.length}, which are to be filled"
+            )
+        if not self.keeps_account:
+            return self
+        continuing: Any = copy(self)
+        continuing.exposure = curve[: self.length]
+        return continuing  # type: ignore[no-any-return]
 
     def _check_query(self, query: Query) -> None:
         if not isinstance(query, Query):

@@ -55,7 +55,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         before.totals.changed(
             groups=matching.groups,
             shares=spec.shares,
-            length=spec.length,
+            length=spec.depth,
             account=account or not (ranker.keeps_account or LEDGER in drop),
         ),
         parameters=parameters,

@@ -17,7 +17,7 @@ from fairexp.service.problems import ServiceError, invalid
 class Asked:
     """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for.
 
-    `whole` says that all candidates shall come back, also those that are not shown.
+    `whole` says that all candidates shall come back, also those that are not shown. `after` is a ranking to continue.
 
     Where it has an id, `digest` says in short what was asked for, whatever the policy is by now; and what keeps it from
     being ranked is put off as `problem`: it may have been ranked before, by an earlier version of the policy. In the
@@ -34,6 +34,7 @@ class Asked:
     digest: str = ""
     problem: tuple[str, str, int, str | None] | None = None
     whole: bool = False
+    after: str | None = None
 
 
 def digest_of(*parts: bytes) -> str:

@@ -85,7 +85,7 @@ def read_ranking(body: bytes, *, columns: Columns, max_candidates: int) -> Asked
                 raise problem
             break
     groups = [candidate.group for candidate in request.candidates]
-    return _asked("candidates", ids, groups, float32(rows), request.k, known, problem)
+    return _asked("candidates", ids, groups, float32(rows), request, known, problem)
 
 
 def _by_fields(
@@ -102,8 +102,18 @@ def _by_fields(
     named = [own if own is not None else found for own, found in zip(given, groups, strict=True)]
     digest = ""
     if "request_id" in context:
-        digest = digest_of(msgspec.json.encode([items, request.groups, request.fields, request.k]))
-    return Asked("items", ids, named, rows, request.k, context, digest=digest, problem=plain_problem(problem))
+        digest = digest_of(msgspec.json.encode([items, request.groups, request.fields, request.k, request.after]))
+    return Asked(
+        "items",
+        ids,
+        named,
+        rows,
+        request.k,
+        context,
+        digest=digest,
+        problem=plain_problem(problem),
+        after=request.after,
+    )
 
 
 def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, max_candidates: int) -> Asked:
@@ -120,7 +130,7 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     if problem is not None and (request.request_id is None or features is None):
         raise problem
     assert features is not None
-    return _asked("ids", request.ids, groups, features, request.k, context, problem)
+    return _asked("ids", request.ids, groups, features, request, context, problem)
 
 
 def _asked(
@@ -128,14 +138,16 @@ def _asked(
     ids: list[str],
     groups: Sequence[str | None],
     features: NDArray[np.float32],
-    k: int | None,
+    request: RankRequest,
     context: dict[str, str],
     problem: ServiceError | None,
 ) -> Asked:
-    digest = ""
+    digest, after = "", request.after
     if "request_id" in context:
-        digest = digest_of(msgspec.json.encode([ids, groups, k, features.shape]), features.tobytes())
-    return Asked(form, ids, groups, features, k, context, digest=digest, problem=plain_problem(problem))
+        told = msgspec.json.encode([ids, groups, request.k, features.shape, after])
+        digest = digest_of(told, features.tobytes())
+    problem_told = plain_problem(problem)
+    return Asked(form, ids, groups, features, request.k, context, digest=digest, problem=problem_told, after=after)
 
 
 def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool, list[FeedbackGiven]]:

@@ -20,7 +20,7 @@ RequestId = Annotated[
     ),
 ]
 Count = Annotated[int, Meta(ge=1, le=2**53)]
-Position = Annotated[int, Meta(ge=1, le=2**53, description="From 1; instead of `item`.")]
+Position = Annotated[int, Meta(ge=1, le=2**53, description="From 1, counted through all pages; instead of `item`.")]
 Time = Annotated[float, Meta(ge=0, le=1e12, description="Seconds since 1970.")]
 Weight = Annotated[
     float,
@@ -81,6 +81,9 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     user: Name | None = None
     session: Name | None = None
     request_id: RequestId | None = None
+    after: Annotated[Name, Meta(description="The ranking_id of the page before, which this one continues.")] | None = (
+        None
+    )
 
 
 class EventGiven(Struct, forbid_unknown_fields=True):

@@ -152,10 +152,17 @@ class Engine:
     # Ranking and learning
 
     def rank(
-        self, name: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
+        self,
+        name: str,
+        ask: Callable[[Runtime], Candidates],
+        *,
+        request_id: str | None = None,
+        asked: str = "",
+        after: str | None = None,
     ) -> Ranked:
         """Choose, charge, and hand to the writer; tell the caller when `kept` is done.
 
+        `after` is the id of a ranking that this one continues, as its next page.
         `ask` makes the candidates for the version that is in force, whose features and groups they must have. What has
         been ranked before for the same `request_id` is told again, and nothing is charged; only one can be the first.
         `asked` says in short what is asked for: the same id with something else is a 409.
@@ -167,7 +174,9 @@ class Engine:
                 recent = None if request_id is None else live.requests.find(request_id)
                 if recent is None or recent <= live.committed:
                     before = None if request_id is None else self._ranked_before(live, request_id)
-                    return self._rank(live, ask) if before is None else self._ranked_again(live, before, asked)
+                    if before is not None:
+                        return self._ranked_again(live, before, asked)
+                    return self._rank(live, ask if after is None else self._next_page(live, ask, after))
             self.writer.submit([]).result()  # what was ranked for this id is still on its way to disk
 
     def _rank(self, live: LivePolicy, ask: Callable[[Runtime], Candidates]) -> Ranked:
@@ -187,6 +196,25 @@ class Engine:
             live.requests.put(context.request_id, shown.seq, committed=live.committed)
         self.snapshot(live, at_least=self.settings.snapshot_every)
         return Ranked(ranking_id, shown, runtime.spec, kept)
+
+    def _next_page(
+        self, live: LivePolicy, ask: Callable[[Runtime], Candidates], after: str
+    ) -> Callable[[Runtime], Candidates]:
+        """The candidates that no earlier page has shown, from the position on at which those end; under the lock."""
+        policy, seq = self.ids.read(after, "after")
+        if policy != live.row.policy:
+            raise unknown_ranking(after, "after")
+        first, ids = self.archive.earlier_pages(live, seq)
+
+        def ask_on(runtime: Runtime) -> Candidates:
+            if first >= runtime.spec.depth:
+                raise invalid("after", f"a ranking that ends at position {first}", f"one below {runtime.spec.depth}")
+            left = ask(runtime).without(ids)
+            if not left.ids:
+                raise invalid("after", "a ranking that has shown all of these candidates", "others besides them")
+            return replace(left, after=seq, first=first)
+
+        return ask_on
 
     def _ranked_before(self, live: LivePolicy, request_id: str) -> Shown | None:
         """The ranking that was made for a request id, if there is one and its record has not expired."""

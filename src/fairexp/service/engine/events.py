@@ -45,7 +45,7 @@ def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: Policy
             known = ", ".join(dict.fromkeys([*rules.events, *rules.viewed]))
             problem = invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
             raise EventError("undeclared_type", problem)
-        position = _position(given, ids, where)
+        position = _position(given, ids, opened.shown.first, where)
         weight = rules.events.get(given.type, 0.0) if given.weight is None else given.weight
         event_id = f"{given.type}:{position}" if given.id is None else given.id
         if event_id not in opened.event_ids:
@@ -55,7 +55,8 @@ def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: Policy
     return list(fresh.values())
 
 
-def _position(given: GivenEvent, ids: list[str], where: str) -> int:
+def _position(given: GivenEvent, ids: list[str], first: int, where: str) -> int:
+    """The place on the page; positions count through all pages."""
     if given.item is not None:
         if given.item not in ids:
             problem = invalid(f"{where}.item", repr(given.item[:80]), "a candidate that this ranking has shown")
@@ -63,7 +64,7 @@ def _position(given: GivenEvent, ids: list[str], where: str) -> int:
         return ids.index(given.item)
     if given.position is None:
         raise EventError("no_item", invalid(where, "neither item nor position", "one of them"))
-    if not 0 <= given.position < len(ids):
-        problem = invalid(f"{where}.position", given.position + 1, f"a position from 1 to {len(ids)}")
-        raise EventError("not_shown", problem)
-    return given.position
+    if not 0 <= given.position - first < len(ids):
+        expected = f"a position from {first + 1} to {first + len(ids)}"
+        raise EventError("not_shown", invalid(f"{where}.position", given.position + 1, expected))
+    return given.position - first

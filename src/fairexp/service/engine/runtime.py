@@ -6,7 +6,7 @@ entries, `show_again` and `learn_again` replay them, and both ways lead to the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ class Candidates:
     """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them.
 
     `asked` is a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
+    A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
     """
 
     ids: list[str]
@@ -40,6 +41,14 @@ class Candidates:
     context: dict[str, Any] = field(default_factory=dict)
     asked: str = ""
     whole: bool = False
+    after: int | None = None
+    first: int = 0
+
+    def without(self, ids: Collection[str]) -> Candidates:
+        """The same without those that an earlier page has shown."""
+        kept = [place for place, name in enumerate(self.ids) if name not in ids]
+        groups = None if self.groups is None else self.groups[kept]
+        return replace(self, ids=[self.ids[place] for place in kept], groups=groups, features=self.features[kept])
 
 
 class Runtime:
@@ -73,7 +82,7 @@ class Runtime:
         self._matched: dict[int, tuple[Matching, Floats]] = {}
         self.scaling = DeclaredScale(spec)
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
-        self.curve: Floats = exposure_curve(spec.exposure, spec.length)
+        self.curve: Floats = exposure_curve(spec.exposure, spec.depth)
         self.shares = spec.shares
         self.is_fair = ranker.keeps_tolerance
         self._by_increments = ranker.learns_by_increments
@@ -87,7 +96,7 @@ class Runtime:
         """The first version of a policy, and what its construction warned of."""
         parameters = resolve_parameters(spec)
         ranker, notes = build_ranker(spec, parameters)
-        totals = Totals(spec.shares, length=spec.length)
+        totals = Totals(spec.shares, length=spec.depth)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
         return runtime, notes
 
@@ -110,7 +119,9 @@ class Runtime:
             self._rescale(*rescaled)
         query = Query(features=self.scale(candidates.features), groups=candidates.groups)
         spent = None if self.shares is None else self.totals.exposure
-        ranking = self.ranker.rank(query, length=candidates.k)
+        k = min(candidates.k or self.spec.length, self.spec.depth - candidates.first)
+        page = None if candidates.after is None else self.curve[candidates.first : candidates.first + k]
+        ranking = self.ranker.rank(query, length=candidates.k if page is None else k, exposure=page)
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
         shown = Shown(
             seq=self.seq + 1,
@@ -134,6 +145,8 @@ class Runtime:
             believed=ranking.belief is not None,
             rescaled=rescaled,
             asked=candidates.asked,
+            after=candidates.after,
+            first=candidates.first,
         )
         self._count(shown)
         return shown, ranking.belief
@@ -173,6 +186,7 @@ class Runtime:
             regret=shown.added_regret,
             qualified=shown.qualified,
             at=shown.at,
+            first=shown.first,
         )
         self.scale.observe(shown.features)
         if self._counts:
@@ -236,7 +250,8 @@ class Runtime:
             return None
         projected = self._charged(shown)
         after = np.zeros(len(projected)) if opened.measured is None else opened.measured.copy()
-        positions = [*range(min(seen or 0, len(after))), *clicks, *np.flatnonzero(opened.clicked)]
+        n_seen = min(max((seen or 0) - shown.first, 0), len(after))
+        positions = [*range(n_seen), *clicks, *np.flatnonzero(opened.clicked)]
         for position in [*positions, *(event.position for event in viewed)]:
             after[position] = after[position] or projected[position]
         for event in viewed:
@@ -256,7 +271,9 @@ class Runtime:
 
     def _charged(self, shown: Shown) -> Floats:
         """The exposure (m,) that was charged when a ranking was shown."""
-        return self.curve[: len(shown.shown)] if shown.exposure is None else shown.exposure
+        if shown.exposure is not None:
+            return shown.exposure
+        return self.curve[shown.first : shown.first + len(shown.shown)]
 
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
@@ -269,7 +286,8 @@ class Runtime:
             charged, measured = feedback.measured
             self.totals.measure(shown.groups, charged=charged, measured=measured)
             self.ranker.measure(replace(shown.ranking(self.ranker.identity), exposure=charged), measured)
-        self.totals.feed(n_events=len(feedback.events), clicks=feedback.clicks, learned=feedback.status == "learned")
+        clicks = [shown.first + position for position in feedback.clicks]
+        self.totals.feed(n_events=len(feedback.events), clicks=clicks, learned=feedback.status == "learned")
         if self._counts:
             self.counters.click(shown.ids[position] for position in feedback.clicks)
         self.seq, self.at = feedback.seq, feedback.at

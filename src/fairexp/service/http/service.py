@@ -115,12 +115,18 @@ class Service:
             return await self.reader.read(function, body, **options)
 
     async def rank(
-        self, policy: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
+        self,
+        policy: str,
+        ask: Callable[[Runtime], Candidates],
+        *,
+        request_id: str | None = None,
+        asked: str = "",
+        after: str | None = None,
     ) -> Ranked:
         """A ranking that is on disk; a 503 if too many of the policy wait already."""
         queue = self.engine.policy(policy).queue
         with queue.rankings.place():
-            call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked)
+            call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked, after=after)
             ranked = await queue.rank(partial(self.in_thread, call))
             await _on_disk(ranked.kept)
         return ranked

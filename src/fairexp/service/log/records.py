@@ -56,6 +56,7 @@ class Shown:
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
     this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
     `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
+    A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
     """
 
     seq: int
@@ -80,6 +81,8 @@ class Shown:
     rescaled: tuple[Floats, Floats] | None = None
     asked: str = ""
     rest: Rest | None = None
+    after: int | None = None
+    first: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -171,6 +174,8 @@ class Shown:
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
         if self.asked:
             meta["asked"] = self.asked
+        if self.after is not None:
+            meta["page"] = [self.after, self.first]
         if self.rest is not None:
             meta["took"] = self.rest.took
             arrays.update({"rest": self.rest.order.astype(np.int32), "r.scores": self.rest.scores})
@@ -180,6 +185,7 @@ class Shown:
     def read(payload: bytes, *, seq: int, at: float, context: Context | None = None) -> Shown:
         """The record that `payload` made these bytes of, and the context that was kept beside it."""
         meta, arrays = unpack(payload)
+        after, first = meta.get("page", (None, 0))
         n_considered = len(meta["ids"])
         integers = {
             key: None if key not in arrays else arrays[key].astype(np.int64)
@@ -220,6 +226,8 @@ class Shown:
             rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
             asked=meta.get("asked", ""),
             rest=None if "rest" not in arrays else _rest(meta, arrays),
+            after=after,
+            first=first,
         )
 
 

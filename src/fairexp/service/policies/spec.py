@@ -113,6 +113,9 @@ class PolicySpec(Strict):
         Discriminator(_is_list),
     ] = "reciprocal"
     length: Annotated[int, Field(ge=1)] = 10
+    pages: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="How many rankings of that length may continue each other."
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     feedback: FeedbackSpec = FeedbackSpec()
     retention: RetentionSpec = RetentionSpec()
@@ -127,6 +130,8 @@ class PolicySpec(Strict):
             )
         if isinstance(self.features, list) and len(set(self.feature_names)) < len(self.features):
             raise ValueError("features: expected names that differ, got one of them again")
+        if self.pages > 1 and isinstance(self.exposure, list) and len(self.exposure) < self.depth:
+            raise ValueError(f"exposure: expected {self.depth} positions, for all pages, got {len(self.exposure)}")
         if self.retention.rankings_seconds < self.feedback.window_seconds:
             raise ValueError(
                 "retention.rankings_seconds: expected at least feedback.window_seconds "
@@ -159,6 +164,11 @@ class PolicySpec(Strict):
     @property
     def n_features(self) -> int:
         return self.features if isinstance(self.features, int) else len(self.features)
+
+    @property
+    def depth(self) -> int:
+        """How many positions all pages have."""
+        return self.length * self.pages
 
     @property
     def columns(self) -> list[Feature]:

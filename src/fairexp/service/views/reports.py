@@ -136,7 +136,7 @@ def ranking_report(
     items = [
         {
             "id": item,
-            "position": position + 1,
+            "position": shown.first + position + 1,
             "score": float(shown.scores[position]),
             "group": None if shown.groups is None else names[shown.groups[position]],
             "block": int(block[position]),

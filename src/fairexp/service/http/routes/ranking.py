@@ -27,7 +27,7 @@ router = APIRouter()
 @router.post(
     "/v1/policies/{policy}/rank",
     dependencies=[allow("rank", "policy")],
-    **documented(RankRequest, RankAnswer, refusals=(404, 409)),
+    **documented(RankRequest, RankAnswer, refusals=(404, 409, 410)),
 )
 async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
@@ -42,6 +42,7 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
         lambda runtime: candidates_of(asked, runtime, columns),
         request_id=asked.context.get("request_id"),
         asked=asked.digest,
+        after=asked.after,
     )
     content = _told(policy, ranked)
     if explain:
@@ -56,7 +57,7 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
     items = [
         {"id": item, "position": position, "score": score, "group": group}
         for position, (item, score, group) in enumerate(
-            zip(shown.ids, shown.scores.tolist(), groups, strict=True), start=1
+            zip(shown.ids, shown.scores.tolist(), groups, strict=True), start=shown.first + 1
         )
     ]
     return {
