@@ -51,6 +51,7 @@ class FairCo(Ranker):
     """
 
     keeps_account = True
+    uses_grades = True
     rescaling = "factor"
     relative_cost = 5.0
 
@@ -139,9 +140,14 @@ class FairCo(Ranker):
         self.spent = self.spent + (amounts_by_group(ranking.groups, measured, self.n_groups) - charged)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        self._learn(ranking, clicks.astype(np.float64))
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        self._learn(ranking, grades.astype(np.float64))
+
+    def _learn(self, ranking: Ranking, rewards: Floats) -> None:
         shown = self.exposure[: len(ranking)] if ranking.exposure is None else ranking.exposure
-        propensity = np.maximum(shown, self.clip)
-        self._relevance.add(shortened(ranking.features), clicks / propensity)
+        self._relevance.add(shortened(ranking.features), rewards / np.maximum(shown, self.clip))
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairexp.arrays import Bools, Floats, State
+from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, StateError, ToleranceWarning
 from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger, shares_from
@@ -75,6 +75,7 @@ class FairExp(Ranker):
         self.scores_unseen = host.scores_unseen
         self.rescaling = host.rescaling
         self.learns_by_increments = host.learns_by_increments
+        self.uses_grades = host.uses_grades
         self.needs_query_id = host.needs_query_id
         self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
@@ -83,11 +84,18 @@ class FairExp(Ranker):
         self.effort = check_count("effort", effort)
         self._warn_of_coarse_grid()
 
-    def update(self, ranking: Ranking, clicks: ArrayLike, *, measured: ArrayLike | None = None) -> None:
+    def update(
+        self,
+        ranking: Ranking,
+        clicks: ArrayLike,
+        *,
+        grades: ArrayLike | None = None,
+        measured: ArrayLike | None = None,
+    ) -> None:
         """Learn from `clicks`; `measured` (m,) exposure by shown position replaces what was projected for it."""
         self._check_ours(ranking)
         amounts = None if measured is None else as_measured(measured, len(ranking))
-        super().update(ranking, clicks)
+        super().update(ranking, clicks, grades=grades)
         if amounts is not None:
             self._measure(ranking, amounts)
 
@@ -142,6 +150,9 @@ class FairExp(Ranker):
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         self.host.learn(ranking, clicks)
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        self.host.learn_graded(ranking, grades)
 
     def _score(self, features: Floats) -> Floats:
         return self.host.estimate(features)

@@ -19,7 +19,7 @@ from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import as_clicks, as_features, as_measured, check_count
+from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count
 
 
 class Ranker(ABC):
@@ -43,6 +43,9 @@ class Ranker(ABC):
 
     learns_by_increments: bool = False
     """Whether clicks on one ranking may be learned in parts, each part without the positions learned before."""
+
+    uses_grades: bool = False
+    """Whether it can use how much clicks were worth; others take a click for a click."""
 
     needs_query_id: bool = False
     """Whether a query must have an id, because something is known or learned of each query by itself."""
@@ -89,10 +92,18 @@ class Ranker(ABC):
         self._shown(ranking)
         self.n_ranked += 1
 
-    def update(self, ranking: Ranking, clicks: ArrayLike) -> None:
-        """Learn from `clicks`, one bool per shown position. May come late, out of order, or never."""
+    def update(self, ranking: Ranking, clicks: ArrayLike, *, grades: ArrayLike | None = None) -> None:
+        """Learn from `clicks`, one bool per shown position. May come late, out of order, or never.
+
+        `grades` (m,) are whole numbers: what each click was worth, from 1, and 0 where there was none.
+        """
         self._check_ours(ranking)
-        self._update(ranking, as_clicks(clicks, len(ranking)))
+        given = as_clicks(clicks, len(ranking))
+        worth = None if grades is None else as_grades(grades, given)
+        if worth is None or not self.uses_grades:
+            self._update(ranking, given)
+        else:
+            self._update_graded(ranking, worth)
 
     def measure(self, ranking: Ranking, measured: ArrayLike) -> None:
         """Put `measured` (m,) exposure by shown position in the place of `ranking.exposure`, which was charged for it.
@@ -231,6 +242,9 @@ class Ranker(ABC):
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         """Learn from checked clicks; deterministic."""
 
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        """Learn from checked grades (m,), where it `uses_grades`; deterministic."""
+
     def _measure(self, ranking: Ranking, measured: Floats) -> None:
         """Correct the account by checked amounts (m,) in the place of `ranking.exposure`; deterministic."""
 
@@ -285,15 +299,9 @@ class Ranker(ABC):
 
     def _continuing(self, exposure: ArrayLike) -> Self:
         """This ranker with other positions to fill, as `_shortened`; without an account they make no difference."""
-        curve = as_measured(exposure, np.size(exposure))
-        if len(curve) < self.length:
-            raise ArgumentError(
-                "exposure", f"{len(curve)} positions", f"at least {self.length}, which are to be filled"
-            )
-        if not self.keeps_account:
-            return self
         continuing: Any = copy(self)
-        continuing.exposure = curve[: self.length]
+        if self.keeps_account:
+            continuing.exposure = as_measured(np.asarray(exposure)[: self.length], self.length, "exposure")
         return continuing  # type: ignore[no-any-return]
 
     def _check_query(self, query: Query) -> None:
@@ -373,6 +381,10 @@ class Explorer(Ranker):
     def learn(self, ranking: Ranking, clicks: Bools) -> None:
         """Learn from clicks (m,) on a ranking, whoever chose it."""
         self._update(ranking, clicks)
+
+    def learn_graded(self, ranking: Ranking, grades: Ints) -> None:
+        """Learn from graded clicks (m,) on a ranking, whoever chose it."""
+        self._update_graded(ranking, grades)
 
     def estimate(self, features: Floats) -> Floats:
         """`score` of features that have been checked."""

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.interleaving import draft_duel
 from fairexp.kernels.learning.linear import duel_scores, linear_scores, scale_to_unit
 from fairexp.randomness import Seed
@@ -53,6 +53,7 @@ class DBGD(Climber):
     ) -> None:
         super().__init__(n_features, length=length, learning_rate=learning_rate, decay=decay, seed=seed)
         self.interleaving = check_choice("interleaving", interleaving, ("team-draft", "probabilistic"))
+        self.uses_grades = self.interleaving == "team-draft"
         self.step = check_number("step", step, above=0.0)
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
@@ -74,6 +75,11 @@ class DBGD(Climber):
         prefer = team_draft_preference if self.interleaving == "team-draft" else probabilistic_preference
         credit = np.asarray(ranking.memory["credit"], dtype=np.float64)
         if prefer(credit, clicks) > 0.0:
+            self._move(np.asarray(ranking.memory["direction"], dtype=np.float64))
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        credit = np.asarray(ranking.memory["credit"], dtype=np.float64)
+        if team_draft_preference(credit, grades) > 0.0:
             self._move(np.asarray(ranking.memory["direction"], dtype=np.float64))
 
     def translated_memory(

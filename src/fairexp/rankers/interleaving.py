@@ -50,8 +50,8 @@ def team_draft(scores: Floats, rival_scores: Floats, *, length: int, rng: np.ran
     return drafted
 
 
-def team_draft_preference(credit: Floats, clicks: Bools) -> float:
-    """Clicks on the rival's picks minus clicks on the current ranker's; above 0 the rival wins.
+def team_draft_preference(credit: Floats, clicks: Bools | Ints) -> float:
+    """Clicks, or what they are worth, on the rival's picks minus the current ranker's; above 0 the rival wins.
 
     >>> team_draft_preference(np.array([0.0, 1.0, -1.0]), np.array([True, True, False]))
     1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairexp.arrays import Bools, Floats
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
 from fairexp.kernels.learning.pdgd import document_weights, log_rest
 from fairexp.randomness import Seed
@@ -34,6 +34,8 @@ class PDGD(Climber):
     Oosterhuis and de Rijke, "Differentiable unbiased online learning to rank", CIKM 2018.
     """
 
+    uses_grades = True
+
     def __init__(
         self,
         n_features: int,
@@ -54,12 +56,18 @@ class PDGD(Climber):
         return self._show(query, shown, scores, memory={"log_rest": np.array(log_rest(scores, shown))})
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        if not clicks.any() or clicks.all():
+        self._update_graded(ranking, clicks.astype(np.int64))
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        """A preference counts as often as its grades are apart."""
+        levels = [grades >= level for level in range(1, int(grades.max()) + 1)]
+        levels = [clicks for clicks in levels if not clicks.all()]
+        if not levels:
             return
         features = shortened(ranking.features)
         scores = linear_scores(features, self.weights)
         rest = float(ranking.memory["log_rest"])
-        factors = document_weights(ranking.scores, rest, scores, clicks)
+        factors = np.add.reduce([document_weights(ranking.scores, rest, scores, clicks) for clicks in levels])
         self._move(factors @ features)
 
     def _score(self, features: Floats) -> Floats:

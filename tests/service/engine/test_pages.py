@@ -116,6 +116,6 @@ def test_a_ranker_fills_positions_of_a_given_exposure() -> None:
     assert ranker.rank(query, length=2, exposure=[0.25, 0.125]).exposure.tolist() == [0.25, 0.125]  # type: ignore[union-attr]
     assert ranker.ledger.exposure.sum() == 0.375
     assert ranker.exposure.tolist() == [1.0, 0.5, 1 / 3]
-    with pytest.raises(ArgumentError, match="at least 3"):
+    with pytest.raises(ArgumentError, match="exposure: expected 3 numbers"):
         ranker.rank(query, exposure=[0.25, 0.125])
     assert len(PDGD(n_features=4, length=2, seed=1).rank(query, exposure=[0.5, 0.25])) == 2

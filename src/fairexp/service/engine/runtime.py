@@ -16,7 +16,7 @@ from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
-from fairexp.service.engine.open_ranking import OpenRanking
+from fairexp.service.engine.open_ranking import OpenRanking, Worth
 from fairexp.service.engine.totals import Totals
 from fairexp.service.items.counters import ItemCounters
 from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
@@ -198,7 +198,7 @@ class Runtime:
     ) -> Feedback:
         """Learn from new `events`, and from what was `seen`; the record is the log's next entry."""
         at = max(at, self.at)
-        status, clicks, left_out = self._decide(opened, events, at, final)
+        status, clicks, left_out, worth = self._decide(opened, events, at, final)
         measured = self._measured(opened, events, clicks, seen) if self.is_open(opened.shown, at) else None
         if status == "noted" and measured is not None:
             status = "measured"
@@ -211,6 +211,8 @@ class Runtime:
             clicks=clicks,
             left_out=left_out,
             measured=measured,
+            grades=worth.grades,
+            risen=worth.risen if status == "learned" else [],
         )
         self.learn_again(opened.shown, feedback)
         opened.absorb(feedback)
@@ -218,22 +220,25 @@ class Runtime:
 
     def _decide(
         self, opened: OpenRanking, events: Sequence[Event], at: float, final: bool
-    ) -> tuple[str, list[int], list[int]]:
-        """What to make of events: a status, the positions to teach as clicked, and those to leave out."""
+    ) -> tuple[str, list[int], list[int], Worth]:
+        """What to make of events: a status, positions to teach as clicked, those to leave out, what each is worth."""
         weights = opened.weights.copy()
         for event in events:
             weights[event.position] += event.weight
         reached = (weights >= self.spec.feedback.threshold) & ~opened.clicked
         clicks: list[int] = np.flatnonzero(reached).tolist()
+        worth = Worth.of(opened, weights, clicks, self.spec.feedback)
+        if not (opened.taught and self.ranker.uses_grades):
+            worth = Worth(worth.grades, [])
         if opened.shown.generation != self.generation:
-            return "model_replaced", clicks, []
+            return "model_replaced", clicks, [], worth
         if not self.is_open(opened.shown, at):
-            return "window_closed", clicks, []
+            return "window_closed", clicks, [], worth
         if opened.taught and not self._by_increments:
-            return "already_learned", clicks, []
-        if not clicks and not (final and not opened.taught):
-            return "noted", clicks, []
-        return "learned", clicks, np.flatnonzero(opened.clicked).tolist() if self._by_increments else []
+            return "already_learned", clicks, [], worth
+        if not clicks and not worth.risen and not (final and not opened.taught):
+            return "noted", clicks, [], worth
+        return "learned", clicks, np.flatnonzero(opened.clicked).tolist() if self._by_increments else [], worth
 
     def _measured(
         self, opened: OpenRanking, events: Sequence[Event], clicks: Sequence[int], seen: int | None
@@ -278,9 +283,7 @@ class Runtime:
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
         if feedback.status == "learned":
-            ranking = self._present(shown).without(feedback.left_out)
-            kept = np.delete(np.arange(len(shown.shown)), feedback.left_out)
-            self.ranker.update(ranking, np.isin(kept, feedback.clicks))
+            self._teach(self._present(shown), feedback)
         if feedback.measured is not None:
             assert shown.groups is not None
             charged, measured = feedback.measured
@@ -291,6 +294,21 @@ class Runtime:
         if self._counts:
             self.counters.click(shown.ids[position] for position in feedback.clicks)
         self.seq, self.at = feedback.seq, feedback.at
+
+    def _teach(self, ranking: Ranking, feedback: Feedback) -> None:
+        """New clicks against all that was not clicked before; then what is worth more since, against former equals."""
+        positions = np.arange(len(ranking))
+        if feedback.clicks or not feedback.risen:
+            kept = np.delete(positions, feedback.left_out)
+            clicks = np.isin(kept, feedback.clicks)
+            graded = None if feedback.grades is None else np.where(clicks, np.array(feedback.grades)[kept], 0)
+            self.ranker.update(ranking.without(feedback.left_out), clicks, grades=graded)
+        grades = np.array(feedback.grades or [])
+        for position, before in feedback.risen:
+            passed = (grades >= before) & (grades < grades[position])
+            kept = np.flatnonzero(passed | (positions == position))
+            others = np.setdiff1d(positions, kept).tolist()
+            self.ranker.update(ranking.without(others), kept >= 0, grades=1 + (kept == position))
 
     def _present(self, shown: Shown) -> Ranking:
         """A recorded ranking with the features, groups and units of now, whichever version has shown it."""

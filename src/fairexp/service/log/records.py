@@ -299,8 +299,9 @@ class Feedback:
     """What came back for the ranking at `ranking`, and what was made of it.
 
     `status` is "learned" or says why nothing was; `clicks` are the positions taught as clicked, `left_out` those that
-    an earlier update has taught already. `measured` is the exposure (m,) by position that was charged until now, and
-    what was measured in its place.
+    an earlier update has taught already. Where clicks have grades, `grades` are those of all positions by now, and
+    `risen` the clicks taught before that are worth more since, each with the grade that it had. `measured` is the
+    exposure (m,) by position that was charged until now, and what was measured in its place.
     """
 
     seq: int
@@ -311,11 +312,20 @@ class Feedback:
     clicks: list[int]
     left_out: list[int]
     measured: tuple[Floats, Floats] | None = None
+    grades: list[int] | None = None
+    risen: list[tuple[int, int]] = field(default_factory=list)
 
     def payload(self) -> bytes:
         """As bytes for the log."""
         arrays: State = {} if self.measured is None else dict(zip(("charged", "measured"), self.measured, strict=True))
-        meta = {"e": [event.plain() for event in self.events], "s": self.status, "c": self.clicks, "l": self.left_out}
+        meta: dict[str, Any] = {
+            "e": [event.plain() for event in self.events],
+            "s": self.status,
+            "c": self.clicks,
+            "l": self.left_out,
+        }
+        if self.grades is not None:
+            meta |= {"g": self.grades, "r": self.risen}
         return pack(meta, arrays)
 
     @staticmethod
@@ -332,4 +342,6 @@ class Feedback:
             clicks=meta["c"],
             left_out=meta["l"],
             measured=(arrays["charged"], arrays["measured"]) if "measured" in arrays else None,  # type: ignore[arg-type]
+            grades=meta.get("g"),
+            risen=[(position, before) for position, before in meta.get("r", [])],
         )

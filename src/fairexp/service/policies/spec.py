@@ -59,11 +59,13 @@ FeatureOrName = Annotated[Annotated[Label, Tag("~name")] | Annotated[Feature, Ta
 class FeedbackSpec(Strict):
     """How events become clicks: a position counts as clicked once its events' weights add up to `threshold`.
 
-    Events of the types `viewed` say that a position was seen.
+    Events of the types `viewed` say that a position was seen. With several `grades`, a click is worth as many of them
+    as its weights have thresholds, for rankers that can use that.
     """
 
     events: dict[Label, float] = Field(default={"click": 1.0}, min_length=1, max_length=100)
     threshold: Positive = 1.0
+    grades: Annotated[int, Field(ge=1, le=10)] = 1
     viewed: list[Label] = Field(default=["viewed"], max_length=20)
     window_seconds: Positive = 86_400.0
 
