@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairexp.arrays import Bools
 from fairexp.service.bodies.asked import Asked, plain_problem
 from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError, invalid
@@ -40,11 +41,11 @@ def by_name(
         return rows.astype(np.float32), groups, problem
 
 
-def lacking(asked: Asked) -> list[int]:
-    """The places of items of which a request does not bring everything."""
-    lacks = np.array([group is None for group in asked.groups], dtype=np.bool_)
-    if asked.form == "items":
-        lacks |= np.isnan(asked.features).any(axis=1)
+def lacking(asked: Asked, columns: Columns) -> list[int]:
+    """The places of items of which a request does not bring everything that could be looked up."""
+    lacks = _without_features(asked)
+    if columns.group_field is not None:
+        lacks = lacks | np.array([group is None for group in asked.groups], dtype=np.bool_)
     found: list[int] = np.flatnonzero(lacks).tolist()
     return found
 
@@ -56,15 +57,19 @@ def filled(
 
     What is still missing then is its problem.
     """
-    where = lacking(asked)
-    if asked.problem is not None or not where:
+    if asked.problem is not None:
         return asked
-    found, names, problem = by_name([items.get(asked.ids[place], {}) for place in where], user or {}, columns)
-    groups = list(asked.groups)
-    for place, name in zip(where, names, strict=True):
-        groups[place] = name if groups[place] is None else groups[place]
-    if asked.form != "items":
-        return replace(asked, groups=groups)
+    if items or user:
+        known, shared = [items.get(name, {}) for name in asked.ids], user or {}
+        groups = [
+            _group(own, shared, columns) if group is None else group
+            for own, group in zip(known, asked.groups, strict=True)
+        ]
+        asked = replace(asked, groups=groups)
+    where = np.flatnonzero(_without_features(asked))
+    if not len(where):
+        return asked
+    found, _, problem = by_name([items.get(asked.ids[place], {}) for place in where], user or {}, columns)
     defaults = np.array([np.nan if each is None else each for each in columns.defaults], dtype=np.float32)
     features, given = asked.features.copy(), asked.features[where]
     features[where] = np.where(np.isnan(given), np.where(np.isnan(found), defaults, found), given)
@@ -74,7 +79,14 @@ def filled(
         problem = problem or _not_a_number(row, "nothing", columns.names[place])
     else:
         problem = None  # a stored text, where the request brings the number
-    return replace(asked, features=features, groups=groups, problem=plain_problem(problem))
+    return replace(asked, features=features, problem=plain_problem(problem))
+
+
+def _without_features(asked: Asked) -> Bools:
+    """Which items (n,) lack a feature; in other forms than "items" none does."""
+    if asked.form != "items" or asked.problem is not None:
+        return np.zeros(len(asked.ids), dtype=np.bool_)
+    return np.asarray(np.isnan(asked.features).any(axis=1))
 
 
 def _group(own: Mapping[str, Any], shared: Mapping[str, Any], columns: Columns) -> str | None:

@@ -150,7 +150,7 @@ class Service:
 
     async def fill(self, policy: str, asked: Asked, columns: Columns) -> Asked:
         """The request with what is stored of its items and its user, where it brings nothing itself."""
-        ids = [asked.ids[place] for place in lacking(asked)] if columns.stored and asked.problem is None else []
+        ids = [asked.ids[place] for place in lacking(asked, columns)] if columns.stored else []
         if not ids:
             return filled(asked, columns, {})
         number, user = self.engine.policy(policy).row.policy, asked.context.get("user")
