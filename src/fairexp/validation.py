@@ -103,6 +103,15 @@ def as_clicks(clicks: ArrayLike, length: int) -> Bools:
     return given.astype(np.bool_)
 
 
+def as_grades(grades: ArrayLike, clicks: Bools) -> Ints:
+    """`grades` (m,) as whole numbers that are above 0 where `clicks` (m,) says so and 0 elsewhere."""
+    given = np.asarray(grades)
+    whole = given.dtype.kind in "iu" and given.shape == clicks.shape
+    if not whole or (given < 0).any() or not np.array_equal(given > 0, clicks):
+        raise ArgumentError("grades", f"{given!r}", f"{len(clicks)} whole numbers, above 0 where there was a click")
+    return given.astype(np.int64)
+
+
 def check_count(name: str, value: int) -> int:
     """`value` as an int of at least 1, or an `ArgumentError`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -132,3 +141,16 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ArgumentError(name, repr(value), "one of " + ", ".join(map(repr, choices)))
     return value
+
+
+def as_measured(measured: ArrayLike, length: int, name: str = "measured") -> Floats:
+    """Measured exposure (length,): finite numbers of at least 0."""
+    amounts = np.asarray(measured)
+    if amounts.shape != (length,) or amounts.dtype.kind not in "fiub":
+        raise ArgumentError(
+            name, f"{amounts.dtype} of shape {amounts.shape}", f"{length} numbers, one per shown position"
+        )
+    numbers = amounts.astype(np.float64)
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        raise ArgumentError(name, repr(measured), "finite numbers of at least 0")
+    return numbers

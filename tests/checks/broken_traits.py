@@ -19,6 +19,29 @@ class LearnsPartsTwice(Sound):
         self.weights = self.weights + 0.01 * (clicks.sum() - (~clicks).sum())
 
 
+class CountsGradesTwice(Sound):
+    uses_grades = True
+
+    def _update_graded(self, ranking, grades):
+        self._update(ranking, grades > 0)
+        self._update(ranking, grades > 0)
+
+
+class KeepsWhatIsGivenBack(Sound):
+    keeps_account = True
+    spent = np.zeros(2)
+
+    def account(self):
+        return self.spent
+
+    def _rank(self, query, rng):
+        ranking = super()._rank(query, rng)
+        return replace(ranking, exposure=np.ones(len(ranking)))
+
+    def _shown(self, ranking):
+        self.spent = self.spent + np.bincount(ranking.groups, weights=ranking.exposure, minlength=2)
+
+
 class KeepsNoAccount(Sound):
     keeps_account = True
 

@@ -76,6 +76,8 @@ BROKEN = [
         "clicks on one ranking may be learned in parts",
         "without clicks changed 'weights'",
     ),
+    (traits.CountsGradesTwice, "clicks may have grades", "another 'weights' of the state"),
+    (traits.KeepsWhatIsGivenBack, ACCOUNT, "after a ranking was given back"),
     (traits.KeepsNoAccount, ACCOUNT, "account() is None"),
     (traits.ForgetsToCharge, ACCOUNT, "account() went from"),
     (traits.NeverQualified, QUALIFIED, "keeps_tolerance is True"),

@@ -31,13 +31,13 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.audit import audit
 from fairexp.service.log.records import Feedback, Shown
-from fairexp.service.policies.spec import PolicySpec, parse_policy
+from fairexp.service.policies.spec import ItemsSpec, PolicySpec, parse_policy
 from fairexp.service.store import Store, open_store
 from fairexp.service.store.base import Kind
 from fairexp.service.store.codec import unpack
 from tests.waiting import until
 
-SPEC = PolicySpec(features=6, groups={"small": 1.0, "large": 1.0}, length=5, tolerance=0.3, seed=5)
+SPEC = PolicySpec(features=6, groups={"small": 1.0, "large": 1.0}, length=5, tolerance=0.3, seed=5, items=ItemsSpec())
 SETTINGS = {"snapshot_every": 60, "maintenance_seconds": 0.2, "cached_bytes": 100_000}
 N_USERS = 6
 MOST_ANSWERS = 60
@@ -56,6 +56,8 @@ class Acknowledged:
     """Rank requests that got no answer; they are sent again with the same id, and must be ranked once."""
     answers: dict[str, bytes] = field(default_factory=dict)
     """What was answered, by request id: always the same."""
+    items: dict[str, int] = field(default_factory=dict)
+    """The latest value of each item's field; values only grow."""
     n_repeated: int = 0
     n_answers: int = 0
     problems: list[str] = field(default_factory=list)
@@ -128,6 +130,9 @@ class User(threading.Thread):
                     return  # killed
 
     def _act(self, client: httpx.Client, chance: random.Random, own: list[str], answered: list[Any]) -> None:
+        if chance.random() < 0.1:
+            self._write(client)
+            return
         if own and chance.random() < 0.6:
             if self._said.unsure and chance.random() < 0.5:
                 ranking_id, event = self._said.unsure.pop(0)
@@ -135,6 +140,7 @@ class User(threading.Thread):
                 ranking_id, event = answered.pop()  # once more: it must count once
             else:
                 event = {"id": f"e{chance.getrandbits(60):x}", "position": chance.randint(1, 5)}
+                event["type"] = chance.choice(("click", "click", "viewed"))
                 ranking_id = chance.choice(own[-200:])
             self._report(client, ranking_id, event, answered)
             return
@@ -154,6 +160,13 @@ class User(threading.Thread):
             own.append(told["ranking_id"])
             if chance.random() < 0.1:
                 self._said.unanswered.append(asked)  # as if the answer had not arrived
+
+    def _write(self, client: httpx.Client) -> None:
+        name = f"item-{self._seed % N_USERS}"  # nobody else writes it
+        value = self._said.items.get(name, 0) + 1
+        body = {"items": [{"id": name, "fields": {"value": value}, "at": 1.0}]}
+        if client.post("/v1/policies/shop/items", json=body).status_code == 200:
+            self._said.items[name] = value
 
     def _next_request(self, chance: random.Random) -> dict[str, Any]:
         if chance.random() < 0.5:
@@ -217,13 +230,19 @@ class Uninterrupted:
             self._runtime.show_again(shown)
             self.shown[shown.seq] = shown
             assert shown.groups is not None and shown.exposure is not None
-            self.exposure = self.exposure + np.bincount(shown.groups, weights=shown.exposure, minlength=2)
+            self.exposure = self.exposure + self._by_group(shown.seq, shown.exposure)
             return
         feedback = Feedback.read(entry.payload, seq=entry.seq, at=entry.at, ranking=entry.ranking)
         self._runtime.learn_again(self.shown[entry.ranking], feedback)
+        if feedback.measured is not None:
+            amounts = [self._by_group(entry.ranking, each) for each in feedback.measured]
+            self.exposure = self.exposure + (amounts[1] - amounts[0])
         for event in feedback.events:
             assert (entry.ranking, event.id) not in self.events, f"event {event.id} is there twice"
             self.events[entry.ranking, event.id] = entry.seq
+
+    def _by_group(self, seq: int, exposure: Any) -> Any:
+        return np.bincount(self.shown[seq].groups, weights=exposure, minlength=2)
 
 
 def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
@@ -240,6 +259,9 @@ def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
         assert straight.by_request[request_id] == seq, f"request {request_id} was told another ranking than its own"
     for ranking_id, event_id in said.events:
         assert (int(ranking_id.split("-")[1]), event_id) in straight.events, f"acknowledged event {event_id} is lost"
+    kept = store.fields(1, "items", list(said.items)) if said.items else {}
+    for name, value in said.items.items():
+        assert kept[name]["value"][-1][2] >= value, f"acknowledged field of {name} is lost"
     restored = load_policy(store, store.policies()[0]).runtime
     assert restored.state()[0] == runtime.state()[0]
     different = first_difference(restored.state()[1], runtime.state()[1])

@@ -11,6 +11,7 @@ from fairexp.checks.showing import check_inputs, check_lists, check_scores, chec
 from fairexp.checks.traits import (
     check_account,
     check_clone,
+    check_grades,
     check_increments,
     check_query_ids,
     check_tolerance_trait,
@@ -32,6 +33,7 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     check_shorter,
     check_take_over,
     check_increments,
+    check_grades,
     check_account,
     check_tolerance_trait,
     check_query_ids,

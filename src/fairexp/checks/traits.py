@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairexp.arrays import State
@@ -37,6 +39,26 @@ def check_increments(world: World) -> None:
             demand_sound(ranker.state(), promise)
 
 
+def check_grades(world: World) -> None:
+    """Grades of 1 teach what clicks without grades do, whether it `uses_grades` or not; others are accepted."""
+    promise = "clicks may have grades"
+    plain, graded = world.make(world.seed), world.make(world.seed)
+    with keeping(promise):
+        graded.restore(plain.state())
+        for number in range(world.n_short):
+            rankings = [ranker.rank(world.query(number)) for ranker in (plain, graded)]
+            clicks = world.click(rankings[0], number)
+            plain.update(rankings[0], clicks)
+            graded.update(rankings[1], clicks, grades=clicks.astype(np.int64))
+            different = first_difference(plain.state(), graded.state())
+            demand(different is None, promise, f"grades of 1 made another {different!r} of the state than clicks did")
+        for number in range(world.n_short):
+            ranking = graded.rank(world.query(number))
+            clicks = world.click(ranking, number)
+            graded.update(ranking, clicks, grades=clicks * (1 + np.arange(len(clicks)) % 3))
+        demand_sound(graded.state(), promise)
+
+
 def check_account(world: World) -> None:
     """Where `keeps_account`: each ranking is charged to its groups, and `forget_account` forgets that and no more."""
     promise = "exposure is charged to the groups shown"
@@ -56,6 +78,10 @@ def check_account(world: World) -> None:
             after = np.array(ranker.account())
             demand(np.allclose(after, expected), promise, f"account() went from {before} to {after}, not {expected}")
             ranker.update(ranking, world.click(ranking, number))
+            ranker.measure(ranking, np.zeros(len(ranking)))
+            problem = f"account() is {ranker.account()} after a ranking was given back, not {before} as before it"
+            demand(np.allclose(np.array(ranker.account()), before), promise, problem)
+            ranker.measure(replace(ranking, exposure=np.zeros(len(ranking))), ranking.exposure)  # type: ignore[arg-type]
         features = world.query(0).features
         scores = ranker.score(features) if ranker.scores_unseen else None
         ranker.forget_account()

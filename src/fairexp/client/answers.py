@@ -78,6 +78,21 @@ class FeedbackOutcome(Struct, frozen=True):
     error: Refusal | None = None
 
 
+class Kept(Struct, frozen=True):
+    """Of how many items and users fields were kept."""
+
+    items: int
+    users: int
+
+
+class KnownItem(Struct, frozen=True):
+    """What is known of an item now; `counts` is None where the policy counts nothing, or has not shown it lately."""
+
+    id: str
+    fields: dict[str, Any]
+    counts: dict[str, float] | None
+
+
 class Change(Struct, frozen=True):
     """What was done to a policy, or would be done: what it keeps, what is new, and what it loses."""
 

@@ -12,7 +12,18 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
+from fairexp.client.answers import (
+    Action,
+    Change,
+    Fairness,
+    FeedbackOutcome,
+    Kept,
+    KnownItem,
+    Policy,
+    PolicyLine,
+    RankedList,
+    Record,
+)
 from fairexp.errors import ArgumentError, FairexpError
 
 Event = Mapping[str, Any]
@@ -56,20 +67,28 @@ class ClientError(FairexpError):
 def rank(
     policy: str,
     ids: Sequence[str],
-    features: ArrayLike,
+    features: ArrayLike | None,
     *,
+    fields: Sequence[Mapping[str, Any]] | None,
     groups: Sequence[str] | None,
     k: int | None,
     query_id: str | None,
     user: str | None,
     session: str | None,
     request_id: str | None,
+    after: str | None,
     explain: bool,
 ) -> Call[RankedList]:
-    """Candidates, with `features` (n, d) as base64."""
-    body: dict[str, Any] = {"ids": list(ids), "features": encoded(features, n=len(ids))}
+    """Candidates: with `features` (n, d) as base64, with `fields` by name, or by their ids alone."""
+    body: dict[str, Any] = {"ids": list(ids)}
+    if fields is not None:
+        if features is not None or len(fields) != len(ids):
+            raise ArgumentError("fields", f"{len(fields)}", f"{len(ids)}, one for each id, and no features")
+        body = {"items": [{"id": name, "fields": dict(own)} for name, own in zip(ids, fields, strict=True)]}
+    elif features is not None:
+        body["features"] = encoded(features, n=len(ids))
     extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
-    extra["request_id"] = request_id
+    extra |= {"request_id": request_id, "after": after}
     body.update({key: value for key, value in extra.items() if value is not None})
     return Call(RankedList, "POST", policy_path(policy, "rank"), body, flags(explain=explain))
 
@@ -86,6 +105,22 @@ def encoded(features: ArrayLike, *, n: int) -> str:
     return base64.b64encode(matrix.tobytes()).decode()
 
 
+def put_items(
+    policy: str, items: Mapping[str, Mapping[str, Any]], *, users: Mapping[str, Mapping[str, Any]] | None
+) -> Call[Kept]:
+    """Fields by id, from now on."""
+    given = {"items": items, "users": users or {}}
+    body = {
+        table: [{"id": name, "fields": dict(fields)} for name, fields in each.items()] for table, each in given.items()
+    }
+    return Call(Kept, "POST", policy_path(policy, "items"), body)
+
+
+def item(policy: str, name: str) -> Call[KnownItem]:
+    """What is known of an item."""
+    return Call(KnownItem, "GET", policy_path(policy, "items", name))
+
+
 def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[FeedbackOutcome]]:
     """Feedback for several rankings, each with `ranking_id` and `events`."""
     return Call(
@@ -93,9 +128,12 @@ def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[FeedbackOutcome]]:
     )
 
 
-def feedback_on(ranking_id: str, events: Sequence[Event], *, final: bool) -> Call[list[FeedbackOutcome]]:
+def feedback_on(
+    ranking_id: str, events: Sequence[Event], *, final: bool, seen: int | None
+) -> Call[list[FeedbackOutcome]]:
     """Feedback for one ranking; other than in a batch, what is wrong with it is an error."""
-    body = {"ranking_id": ranking_id, "events": [dict(event) for event in events], "final": final}
+    body: dict[str, Any] = {"ranking_id": ranking_id, "events": [dict(event) for event in events], "final": final}
+    body.update({} if seen is None else {"seen": seen})
     return Call(list[FeedbackOutcome], "POST", "/v1/feedback", body, inside="results")
 
 

@@ -9,7 +9,18 @@ import httpx
 from numpy.typing import ArrayLike
 
 from fairexp.client import calls
-from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
+from fairexp.client.answers import (
+    Action,
+    Change,
+    Fairness,
+    FeedbackOutcome,
+    Kept,
+    KnownItem,
+    Policy,
+    PolicyLine,
+    RankedList,
+    Record,
+)
 from fairexp.client.calls import Call, Event, Value
 
 
@@ -32,37 +43,64 @@ class Client:
         self,
         policy: str,
         ids: Sequence[str],
-        features: ArrayLike,
+        features: ArrayLike | None = None,
         *,
+        fields: Sequence[Mapping[str, Any]] | None = None,
         groups: Sequence[str] | None = None,
         k: int | None = None,
         query_id: str | None = None,
         user: str | None = None,
         session: str | None = None,
         request_id: str | None = None,
+        after: str | None = None,
         explain: bool = False,
     ) -> RankedList:
         """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
 
+        Instead of features there may be `fields` by name for each candidate, or nothing: what is not brought is looked
+        up in the items that the policy keeps.
+
         Asking again with the same `request_id` gives the same ranking again, and nothing is charged twice.
+        `after` is the id of a ranking that this one continues, as its next page.
         """
         call = calls.rank(
             policy,
             ids,
             features,
+            fields=fields,
             groups=groups,
             k=k,
             query_id=query_id,
             user=user,
             session=session,
             request_id=request_id,
+            after=after,
             explain=explain,
         )
         return self._send(call)
 
-    def feedback(self, ranking_id: str, events: Sequence[Event], *, final: bool = False) -> FeedbackOutcome:
-        """Report what users did with a ranking; what was made of it. `final` says that no more will come."""
-        return self._send(calls.feedback_on(ranking_id, events, final=final))[0]
+    def put_items(
+        self,
+        policy: str,
+        items: Mapping[str, Mapping[str, Any]],
+        *,
+        users: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Kept:
+        """Keep fields of items, by id, with a policy, and of users; the next ranking finds them."""
+        return self._send(calls.put_items(policy, items, users=users))
+
+    def item(self, policy: str, name: str) -> KnownItem:
+        """What is known of an item now."""
+        return self._send(calls.item(policy, name))
+
+    def feedback(
+        self, ranking_id: str, events: Sequence[Event], *, final: bool = False, seen: int | None = None
+    ) -> FeedbackOutcome:
+        """Report what users did with a ranking; what was made of it. `final` says that no more will come.
+
+        `seen` is the last position that was seen: exposure below it is given back, and all of it with 0.
+        """
+        return self._send(calls.feedback_on(ranking_id, events, final=final, seen=seen))[0]
 
     def feedback_batch(self, batch: Sequence[Mapping[str, Any]]) -> list[FeedbackOutcome]:
         """Report on several rankings, each with `ranking_id` and `events`; one result each."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairexp.arrays import Bools, Floats, State, fits_records
+from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
@@ -24,7 +24,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
-from fairexp.validation import as_clicks, check_choice, check_count
+from fairexp.validation import as_measured, check_choice, check_count
 
 Documents = TypeVar("Documents", Query, Ranking)
 OWN = "fairness."
@@ -94,6 +94,7 @@ class FairExp(Ranker):
         self.scores_unseen = host.scores_unseen
         self.rescaling = host.rescaling
         self.learns_by_increments = host.learns_by_increments
+        self.uses_grades = host.uses_grades
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
         self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
@@ -112,20 +113,29 @@ class FairExp(Ranker):
         """The first constraint's; where it keeps several, the one that was charged last."""
         return self.accounts[0].ledger
 
-    def update(self, ranking: Ranking, clicks: ArrayLike, *, measured: ArrayLike | None = None) -> None:
+    def update(
+        self,
+        ranking: Ranking,
+        clicks: ArrayLike,
+        *,
+        grades: ArrayLike | None = None,
+        measured: ArrayLike | None = None,
+    ) -> None:
         """Learn from `clicks`; `measured` (m,) exposure by shown position replaces what was projected for it.
 
-        It is measured in the units of the curve: where the query has a weight, it is multiplied by that.
+        It is in the units of `ranking.exposure`, which has the query's weight in it.
         """
         self._check_ours(ranking)
-        given = as_clicks(clicks, len(ranking))
         if measured is None:
-            self._update(ranking, given)
+            super().update(ranking, clicks, grades=grades)
             return
-        amounts = _as_measured(measured, len(ranking)) * ranking.weight
-        self._update(replace(ranking, exposure=amounts), given)
+        amounts = as_measured(measured, len(ranking))
+        super().update(replace(ranking, exposure=amounts), clicks, grades=grades)
+        self._measure(ranking, amounts)
+
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
         for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
-            account.replace(ranking, memory, amounts)
+            account.replace(ranking, memory, measured)
 
     def _check_query(self, query: Query) -> None:
         self.host._check_query(query)
@@ -180,12 +190,20 @@ class FairExp(Ranker):
         self.host.note(self._for_host(_chosen(ranking)))
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        if ranking.pinned is not None:
-            clicks = clicks[~ranking.pinned]
-            ranking = _chosen(ranking)
-        if len(ranking) == 0:
-            return
-        self.host.learn(self._for_host(ranking), clicks)
+        chosen = _chosen(ranking)
+        if len(chosen):
+            clicks = clicks if ranking.pinned is None else clicks[~ranking.pinned]
+            self.host.learn(self._for_host(chosen), clicks)
+            self._learn_shares(chosen, clicks)
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        chosen = _chosen(ranking)
+        if len(chosen):
+            grades = grades if ranking.pinned is None else grades[~ranking.pinned]
+            self.host.learn_graded(self._for_host(chosen), grades)
+            self._learn_shares(chosen, grades > 0)
+
+    def _learn_shares(self, ranking: Ranking, clicks: Bools) -> None:
         if ranking.exposure is not None:
             for account in self.accounts:
                 account.learn(ranking, ranking.exposure / ranking.weight, clicks)
@@ -332,15 +350,3 @@ def _chosen(ranking: Ranking) -> Ranking:
 
 def _part(arrays: Mapping[str, NDArray[np.generic]], start: str) -> State:
     return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
-
-
-def _as_measured(measured: ArrayLike, length: int) -> Floats:
-    amounts = np.asarray(measured)
-    if amounts.shape != (length,) or amounts.dtype.kind not in "fiub":
-        raise ArgumentError(
-            "measured", f"{amounts.dtype} of shape {amounts.shape}", f"{length} numbers, one per shown position"
-        )
-    numbers = amounts.astype(np.float64)
-    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
-        raise ArgumentError("measured", repr(measured), "finite numbers of at least 0")
-    return numbers

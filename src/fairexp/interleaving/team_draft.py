@@ -42,10 +42,10 @@ def team_draft(scores: Floats, *, length: int, rng: np.random.Generator) -> Team
     return TeamDraft(shown, team, len(scores))
 
 
-def clicks_by_team(team: Ints, clicks: Bools, n_rankers: int) -> Floats:
-    """The number of clicks (r,) on documents that each ranker picked, given the `team` (m,) of each position.
+def clicks_by_team(team: Ints, clicks: Bools | Ints, n_rankers: int) -> Floats:
+    """The clicks (r,), or their worth, on documents that each ranker picked, given the `team` (m,) of each position.
 
     >>> clicks_by_team(np.array([-1, 1, 0, 1]), np.array([True, True, False, True]), 2)
     array([0., 2.])
     """
-    return np.bincount(team[clicks] + 1, minlength=n_rankers + 1)[1:].astype(np.float64)
+    return np.bincount(team + 1, weights=clicks, minlength=n_rankers + 1)[1:]

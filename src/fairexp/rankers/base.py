@@ -19,7 +19,7 @@ from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import as_clicks, as_features, check_count
+from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count
 
 
 class TradeOff(NamedTuple):
@@ -54,6 +54,9 @@ class Ranker(ABC):
     keeps_pins: bool = False
     """Whether it leaves documents where a query has pinned them."""
 
+    uses_grades: bool = False
+    """Whether it can use how much clicks were worth; others take a click for a click."""
+
     needs_query_id: bool = False
     """Whether a query must have an id, because something is known or learned of each query by itself."""
 
@@ -80,15 +83,18 @@ class Ranker(ABC):
         self._identity = secrets.randbits(63)
         self.stream = Stream(seed)
 
-    def rank(self, query: Query, *, length: int | None = None) -> Ranking:
+    def rank(self, query: Query, *, length: int | None = None, exposure: ArrayLike | None = None) -> Ranking:
         """Choose what to show for `query`. May draw randomness; a fair ranker charges the exposure.
 
         `length` shows fewer positions this once. A fair ranker then chooses and charges for the shorter list.
+        `exposure` is that of the positions to fill, where they are not the first: a page that continues a ranking.
         """
         self._check_query(query)
         if query.pinned and not self.keeps_pins:
             raise ArgumentError("query.pinned", query.pinned, "none", f"{type(self).__name__} cannot keep to pins.")
         chooser = self if length is None else self._shortened(length)
+        if exposure is not None:
+            chooser = chooser._continuing(exposure)
         ranking = chooser._rank(query, self.stream.at(self.n_ranked))
         self.replay(ranking)
         return ranking
@@ -107,10 +113,29 @@ class Ranker(ABC):
         self._shown(ranking)
         self.n_ranked += 1
 
-    def update(self, ranking: Ranking, clicks: ArrayLike) -> None:
-        """Learn from `clicks`, one bool per shown position. May come late, out of order, or never."""
+    def update(self, ranking: Ranking, clicks: ArrayLike, *, grades: ArrayLike | None = None) -> None:
+        """Learn from `clicks`, one bool per shown position. May come late, out of order, or never.
+
+        `grades` (m,) are whole numbers: what each click was worth, from 1, and 0 where there was none.
+        """
         self._check_ours(ranking)
-        self._update(ranking, as_clicks(clicks, len(ranking)))
+        given = as_clicks(clicks, len(ranking))
+        worth = None if grades is None else as_grades(grades, given)
+        if worth is None or not self.uses_grades:
+            self._update(ranking, given)
+        else:
+            self._update_graded(ranking, worth)
+
+    def measure(self, ranking: Ranking, measured: ArrayLike) -> None:
+        """Put `measured` (m,) exposure by shown position in the place of `ranking.exposure`, which was charged for it.
+
+        Only a ranker that keeps an account has anything to put right. To measure again, pass the ranking with what is
+        charged by now as its exposure.
+        """
+        self._check_ours(ranking)
+        amounts = as_measured(measured, len(ranking))
+        if self.keeps_account:
+            self._measure(ranking, amounts)
 
     def score(self, features: ArrayLike) -> Floats:
         """Estimated relevance (n,) of documents with these `features` (n, d): pure exploitation."""
@@ -238,6 +263,12 @@ class Ranker(ABC):
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         """Learn from checked clicks; deterministic."""
 
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        """Learn from checked grades (m,), where it `uses_grades`; deterministic."""
+
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        """Correct the account by checked amounts (m,) in the place of `ranking.exposure`; deterministic."""
+
     @abstractmethod
     def _score(self, features: Floats) -> Floats:
         """Scores of checked features."""
@@ -289,6 +320,13 @@ class Ranker(ABC):
         shorter = copy(self)
         shorter.length = length
         return shorter
+
+    def _continuing(self, exposure: ArrayLike) -> Self:
+        """This ranker with other positions to fill, as `_shortened`; without an account they make no difference."""
+        continuing: Any = copy(self)
+        if self.keeps_account:
+            continuing.exposure = as_measured(np.asarray(exposure)[: self.length], self.length, "exposure")
+        return continuing  # type: ignore[no-any-return]
 
     def _check_query(self, query: Query) -> None:
         if not isinstance(query, Query):
@@ -367,6 +405,10 @@ class Explorer(Ranker):
     def learn(self, ranking: Ranking, clicks: Bools) -> None:
         """Learn from clicks (m,) on a ranking, whoever chose it."""
         self._update(ranking, clicks)
+
+    def learn_graded(self, ranking: Ranking, grades: Ints) -> None:
+        """Learn from graded clicks (m,) on a ranking, whoever chose it."""
+        self._update_graded(ranking, grades)
 
     def estimate(self, features: Floats) -> Floats:
         """`score` of features that have been checked."""

@@ -18,7 +18,7 @@ from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.pairs import PAIRS, preference_rows
+from fairexp.rankers.pairs import PAIRS, graded_rows, preference_rows
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
 
@@ -56,6 +56,7 @@ class PairRank(Explorer):
     """
 
     learns_by_increments = True
+    uses_grades = True
     relative_cost = 10.0
 
     def __init__(
@@ -152,8 +153,17 @@ class PairRank(Explorer):
         return {"keys": rng.random(len(shown))} if self.pairs == "independent" else {}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        self._add(preference_rows(ranking.features, clicks, self._keys(ranking)))
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        self._add(graded_rows(ranking.features, grades, self._keys(ranking)))
+
+    def _keys(self, ranking: Ranking) -> Floats | None:
         keys = ranking.memory.get("keys")
-        rows = preference_rows(ranking.features, clicks, None if keys is None else np.asarray(keys, dtype=np.float64))
+        return None if keys is None else np.asarray(keys, dtype=np.float64)
+
+    def _add(self, rows: Floats) -> None:
+        """Learn preferences (m, d); each makes the model surer by as much as any other."""
         self.model.add(rows)
         self.confidence.add(rows)
 

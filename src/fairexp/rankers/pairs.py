@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairexp.arrays import Bools, Floats
+from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.pairs import difference_rows, examined_positions
 
 PAIRS = ("all", "independent")
@@ -31,3 +31,29 @@ def preference_rows(features: Floats, clicks: Bools, keys: Floats | None = None)
            [ 0.,  1., -1.,  0.]])
     """
     return np.asarray(difference_rows(features, clicks, _NO_KEYS if keys is None else keys))
+
+
+def graded_rows(features: Floats, grades: Ints, keys: Floats | None = None) -> Floats:
+    """Differences (m, d) of the shown documents' `features` (k, d), higher grade minus lower, of those examined.
+
+    A preference is one, however far the `grades` (k,) are apart. Without `keys` every pair of different grades counts.
+    With them each document is in at most one pair: those of the highest grade are matched first, by the keys, with
+    those of any lower one, then those of the next among what is left. With one grade this is `preference_rows`.
+
+    >>> graded_rows(np.eye(4), np.array([1, 2, 0, 0]))
+    array([[-1.,  1.,  0.,  0.],
+           [ 0.,  1., -1.,  0.],
+           [ 1.,  0., -1.,  0.]])
+    """
+    left, rows = np.arange(examined(grades > 0)), [np.empty((0, features.shape[1]))]
+    for grade in np.unique(grades[grades > 0])[::-1]:
+        winners, losers = left[grades[left] == grade], left[grades[left] < grade]
+        if keys is None:
+            rows.append((features[winners][:, None] - features[losers]).reshape(-1, features.shape[1]))
+            left = losers
+            continue
+        winners, losers = (each[np.argsort(keys[each], kind="stable")] for each in (winners, losers))
+        matched = min(len(winners), len(losers))
+        rows.append(features[winners[:matched]] - features[losers[:matched]])
+        left = np.sort(losers[matched:])
+    return np.concatenate(rows)

@@ -45,6 +45,8 @@ class PDGD(Climber, Explorer):
     Oosterhuis and de Rijke, "Differentiable unbiased online learning to rank", CIKM 2018.
     """
 
+    uses_grades = True
+
     def __init__(
         self,
         n_features: int,
@@ -83,12 +85,18 @@ class PDGD(Climber, Explorer):
         return self._show(query, shown, scores, memory={"log_rest": rest})
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        if not clicks.any() or clicks.all():
+        self._update_graded(ranking, clicks.astype(np.int64))
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        """A preference counts as often as its grades are apart."""
+        levels = [grades >= level for level in range(1, int(grades.max()) + 1)]
+        levels = [clicks for clicks in levels if not clicks.all()]
+        if not levels:
             return
         features = shortened(ranking.features)
-        rest = np.asarray(ranking.memory["log_rest"], dtype=np.float64)
+        scores, rest = self._score(features), np.asarray(ranking.memory["log_rest"], dtype=np.float64)
         classes = self._classes(ranking.groups, len(ranking))
-        factors = document_weights(ranking.scores, rest, classes, self._score(features), clicks)
+        factors = np.add.reduce([document_weights(ranking.scores, rest, classes, scores, clicks) for clicks in levels])
         if factors.any():
             self._move(self._gradient(features, factors))
 

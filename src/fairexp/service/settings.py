@@ -53,6 +53,12 @@ class ServerSettings(BaseModel):
     """most positions that a policy may show"""
     max_groups: Whole = 20
     """most groups of a policy"""
+    max_items: Whole = 100_000
+    """most items, and most users, whose fields a policy may keep"""
+    max_item_bytes: Whole = 16_000
+    """most that the fields of one item take; beyond, those that began longest ago go"""
+    max_providers: Whole = 10_000
+    """most providers whose group a policy may name"""
     max_policies: Whole = 100
     """most policies side by side"""
     max_batch: Whole = 1000

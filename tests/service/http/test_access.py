@@ -18,6 +18,7 @@ from fairexp.service.http.service import Service
 from fairexp.service.problems import ServiceError
 from fairexp.service.store import Key, open_store
 from tests.service.http.test_metarank import interaction, ranking
+from tests.service.http.ubi_examples import EVENT
 from tests.service.live import Live
 from tests.service.worlds import SPEC, rank_body
 from tests.waiting import until
@@ -26,6 +27,8 @@ Start = Callable[..., Live]
 DECISIONS = {
     ("POST", "/v1/policies/{policy}/rank"): ("rank", "policy"),
     ("POST", "/v1/feedback"): ("feedback", EACH),
+    ("POST", "/v1/policies/{policy}/items"): ("feedback", "policy"),
+    ("GET", "/v1/policies/{policy}/items/{item}"): ("read", "policy"),
     ("GET", "/v1/policies"): ("read", EACH),
     ("PUT", "/v1/policies/{policy}"): ("admin", "policy"),
     ("DELETE", "/v1/policies/{policy}"): ("admin", "policy"),
@@ -39,6 +42,7 @@ DECISIONS = {
     ("GET", "/v1/policies/{policy}/rankings/{ranking_id}"): ("read", "policy"),
     ("POST", "/rank/{model}"): ("rank", "model"),
     ("POST", "/feedback"): ("feedback", EACH),
+    ("POST", "/v1/ubi"): ("feedback", EACH),
     ("GET", "/healthz"): (PUBLIC, ""),
     ("GET", "/readyz"): (PUBLIC, ""),
     ("GET", "/metrics"): ("read", ALL),
@@ -91,7 +95,9 @@ def test_without_a_key_only_public_routes_answer_and_each_role_opens_its_own(liv
     tokens = dict(zip(ROLES, with_keys(address, *({"roles": [role]} for role in ROLES)), strict=True))
     running = live(address, policies={}, open=False)
     for (method, path), (decided, _) in DECISIONS.items():
-        url = path.format(policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js", user="u")
+        url = path.format(
+            policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js", user="u", item="d0"
+        )
         for role, token in [(None, None), (None, "fx_000000000000_" + "0" * 48), *tokens.items()]:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             status = running.client.request(method, url, headers=headers, content=b"{}").status_code
@@ -118,9 +124,12 @@ def test_a_key_for_one_policy_opens_no_other_on_any_route(live: Start, address: 
     for (method, path), (role, about) in DECISIONS.items():
         statuses = {}
         for name in ("shop", "other", "none"):
-            url = path.format(policy=name, model=name, ranking_id=ids.get(name, ids["other"]), name="page.js", user="u")
+            url = path.format(
+                policy=name, model=name, ranking_id=ids.get(name, ids["other"]), name="page.js", user="u", item="d0"
+            )
             body = {"ranking_id": ids["other"], "events": [{"position": 1}]}
             body = body if path == "/v1/feedback" else interaction("i", "r2", "d0")
+            body = body if path != "/v1/ubi" else {**EVENT, "query_id": "r2"}
             answer = running.client.request(method, url, headers=headers, json=body)
             statuses[name] = answer.status_code
             if statuses[name] == 403:
@@ -132,7 +141,7 @@ def test_a_key_for_one_policy_opens_no_other_on_any_route(live: Start, address: 
         elif about == ALL:
             assert set(statuses.values()) == {403}, f"{method} {path}"
         elif role == "feedback":
-            assert set(statuses.values()) == {403 if path == "/v1/feedback" else 404}, f"{method} {path}"
+            assert set(statuses.values()) == {403 if path == "/v1/feedback" else 200}, f"{method} {path}"
     whole_headers = {"X-API-Key": whole}
     assert running.client.get("/v1/policies/other", headers=whole_headers).json()["events"] == 0
     listed = running.client.get("/v1/policies", headers=headers).json()["policies"]

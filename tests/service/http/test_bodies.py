@@ -24,11 +24,13 @@ from benchmarks.hostile import bodies
 from fairexp.mistakes import Mistake
 from fairexp.service.bodies import reader
 from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.decode import read_feedback, read_metarank, read_metarank_events, read_policy, read_ranking
+from fairexp.service.bodies.decode import read_feedback, read_policy, read_ranking
+from fairexp.service.bodies.metarank import read_metarank, read_metarank_events
 from fairexp.service.bodies.reader import Reader
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.http.service import Service
 from fairexp.service.policies import spec as policies
+from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
@@ -223,10 +225,11 @@ EVENTS = st.fixed_dictionaries({}, optional={"id": NAMES, "position": NUMBERS, "
 FIELDS_GIVEN = st.lists(st.fixed_dictionaries({"name": st.sampled_from(["a", "b", "g"]), "value": JSON}))
 ITEMS = st.lists(st.fixed_dictionaries({"id": NAMES, "fields": FIELDS_GIVEN}), max_size=3)
 KINDS = st.fixed_dictionaries({"event": st.sampled_from(["interaction", "item", "x"]), "id": NAMES})
-METARANK = {"columns": (("a", None), ("b", 0.5)), "group_field": "g", "max_candidates": 3, "max_fields": 3}
+COLUMNS = Columns(("a", "b"), (None, 0.5), "g")
+METARANK = {"columns": COLUMNS, "max_candidates": 3, "max_fields": 3}
 CALLS: dict[Any, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
     read_ranking: (
-        {"n_features": 2, "max_candidates": 3},
+        {"columns": COLUMNS, "max_candidates": 3},
         st.fixed_dictionaries(
             {}, optional={"candidates": st.lists(CANDIDATES, max_size=4), "k": NUMBERS, "user": NAMES}
         ),
@@ -236,7 +239,7 @@ CALLS: dict[Any, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
         {"max_batch": 2, "max_events": 3},
         st.fixed_dictionaries({}, optional={"ranking_id": NAMES, "events": st.lists(EVENTS), "batch": JSON}),
     ),
-    read_metarank_events: ({"max_events": 3}, st.lists(KINDS, max_size=4)),
+    read_metarank_events: ({"max_events": 3, "max_fields": 3}, st.lists(KINDS, max_size=4)),
     read_policy: (
         {"known": ("a", "b"), "most_values": 3, "most_keys": 3},
         st.dictionaries(st.sampled_from("abc"), JSON),
@@ -277,14 +280,14 @@ def outcome(call: Callable[[], Any]) -> str:
 
 
 def test_what_was_read_for_another_version_is_not_ranked() -> None:
-    asked = read_ranking(json.dumps(rank_body()).encode(), n_features=3, max_candidates=10)
+    asked = read_ranking(json.dumps(rank_body()).encode(), columns=SPEC.requested, max_candidates=10)
     for change in ({"features": ["price", "freshness", "relevance"]}, {"features": 4}, {"group_field": "maker"}):
         runtime, _ = Runtime.new(SPEC.model_copy(update=change))
         with pytest.raises(ServiceError, match="changed while") as caught:
-            candidates_of(asked, runtime, SPEC)
+            candidates_of(asked, runtime, SPEC.requested)
         assert caught.value.status == 503
     runtime, _ = Runtime.new(SPEC.model_copy(update={"tolerance": 0.7}))
-    assert candidates_of(asked, runtime, SPEC).ids == asked.ids
+    assert candidates_of(asked, runtime, SPEC.requested).ids == asked.ids
 
 
 @pytest.mark.parametrize(
@@ -318,7 +321,7 @@ def test_fields_are_counted_before_they_are_looked_at(where: str) -> None:
     body: dict[str, Any] = {"id": "r", "items": [{"id": "a"}, {"id": "b"}]}
     many = [{"name": f"f{number}", "value": 1} for number in range(30)]
     (body if where == "fields" else body["items"][1])["fields"] = many
-    options: dict[str, Any] = {"columns": (("f1", None),), "group_field": None, "max_candidates": 9, "explain": False}
+    options: dict[str, Any] = {"columns": Columns(("f1",), (None,)), "max_candidates": 9, "explain": False}
     with pytest.raises(ServiceError, match="30 fields") as refused:
         read_metarank(orjson.dumps(body), max_fields=20, **options)
     assert refused.value.field == where

@@ -13,6 +13,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 from fairexp.service.http.service import Service
+from fairexp.service.policies.spec import ItemsSpec
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
@@ -26,6 +27,9 @@ CASES = {
     "PUT /v1/policies/{policy}": 500,
     "POST /rank/{model}": 140,
     "POST /feedback": 80,
+    "POST /v1/ubi": 60,
+    "POST /v1/policies/{policy}/items": 100,
+    "GET /v1/policies/{policy}/items/{item}": 60,
     "GET /v1/policies": 240,
     "GET /v1/policies/{policy}": 320,
     "GET /v1/policies/{policy}/fairness": 320,
@@ -46,8 +50,10 @@ CASES = {
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     store = open_store(str(tmp_path_factory.mktemp("schema") / "store.db"))
-    live = Live(Service(store, settings=ServerSettings().changed(LIMITS), policies={"shop": SPEC}, open=True))
+    declared = {"shop": SPEC.model_copy(update={"items": ItemsSpec()})}
+    live = Live(Service(store, settings=ServerSettings().changed(LIMITS), policies=declared, open=True))
     live.wait_ready()
+    live.client.post("/v1/policies/shop/items", json={"items": [{"id": "a", "fields": {"price": 1.0}}]})
     yield live
     live.stop()
 
@@ -111,7 +117,7 @@ def _ask(running: Live, strategy: Any, n_cases: int, ranking_id: str, statuses: 
 def _aim(running: Live, case: Any, ranking_id: str, number: int) -> None:
     """Make a request about something that exists; otherwise nearly all would end at a 404."""
     policy = f"p{number % 7}" if case.method in ("PUT", "DELETE") else "shop"
-    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id, "user": f"u{number % 3}"}
+    known = {"policy": policy, "model": "shop", "ranking_id": ranking_id, "user": f"u{number % 3}", "item": "a"}
     if case.method == "DELETE" and "policy" in (case.path_parameters or {}):
         running.client.put(f"/v1/policies/{policy}", json={"ranker": "pdgd", "features": 2})
     if case.path.endswith("/rollback"):

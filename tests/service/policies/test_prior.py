@@ -100,8 +100,8 @@ def test_the_order_of_the_request_is_shown_and_then_unlearned() -> None:
     """The first rankings are the request's; when clicks say otherwise, they win."""
     spec = spec_of(prior={"caller_order": 1.0, "strength": 100_000.0})
     runtime, _ = Runtime.new(spec)
-    asked = read_ranking(body(), n_features=spec.n_sent, max_candidates=100)
-    seen = candidates_of(asked, runtime, spec)
+    asked = read_ranking(body(), columns=spec.requested, max_candidates=100)
+    seen = candidates_of(asked, runtime, spec.requested)
     assert seen.features.shape == (12, 4)
     assert seen.features[:, 3] == pytest.approx(-np.log(np.arange(1, 13)), rel=1e-6)
     shown, _ = runtime.rank(seen, at=0.0)
@@ -123,8 +123,8 @@ def test_clicks_earn_a_departure_from_the_callers_order() -> None:
     spec = spec_of(prior={"caller_order": 1.0, "strength": 60.0})
     runtime, _ = Runtime.new(spec)
     for number in range(300):
-        asked = read_ranking(body(number=number), n_features=3, max_candidates=100)
-        shown, _ = runtime.rank(candidates_of(asked, runtime, spec), at=float(number))
+        asked = read_ranking(body(number=number), columns=spec.requested, max_candidates=100)
+        shown, _ = runtime.rank(candidates_of(asked, runtime, spec.requested), at=float(number))
         best = int(np.argmax(shown.features[:, 0]))
         runtime.learn(OpenRanking.of(shown), [Event(str(number), "click", best, 1.0)], at=float(number))
     weights = runtime.ranker.linear_model()
@@ -275,8 +275,8 @@ def test_the_page_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Path("policies.yaml").write_text(text)
         spec = load_policies(Path("policies.yaml"))["shop"]
         runtime, _ = Runtime.new(spec)
-        asked = read_ranking(body(), n_features=spec.n_sent, max_candidates=100)
-        shown, _ = runtime.rank(candidates_of(asked, runtime, spec), at=0.0)
+        asked = read_ranking(body(), columns=spec.requested, max_candidates=100)
+        shown, _ = runtime.rank(candidates_of(asked, runtime, spec.requested), at=0.0)
         assert len(shown.shown) == 10
         if spec.sees_order:
             assert shown.shown.tolist()[:3] == [0, 1, 2]

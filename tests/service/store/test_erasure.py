@@ -184,7 +184,8 @@ def test_metarank_feedback_for_an_erased_ranking_is_unknown(serve: Any, sqlite_a
     event = {"event": "interaction", "id": "i", "ranking": "m1", "type": "click", "item": items[0]["item"]}
     assert client.post("/feedback", json=event).status_code == 200
     assert client.delete("/v1/users/u").json()["rankings"] == 1
-    assert client.post("/feedback", json={**event, "id": "j"}).status_code == 404
+    told = client.post("/feedback", json={**event, "id": "j"}).json()["results"][0]
+    assert (told["verdict"], told["reason"]) == ("ignored", "unknown_ranking")
 
 
 def test_from_the_command_line(live: Callable[..., Live], sqlite_address: str) -> None:

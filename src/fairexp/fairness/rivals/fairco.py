@@ -102,12 +102,12 @@ class FairCo(EitherLevel):
         if self.balance == "exposure":
             super()._book_shown(ranking)
 
-    def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        super()._update(ranking, clicks)
+    def _learn(self, ranking: Ranking, rewards: Floats) -> None:
+        super()._learn(ranking, rewards)
         if self.balance == "impact" and self.by_item:
-            self._book_items(ranking, clicks)
+            self._book_items(ranking, rewards)
         elif self.balance == "impact" and ranking.groups is not None:
-            self.clicked = self.clicked + amounts_by_group(ranking.groups, clicks.astype(np.float64), self.n_groups)
+            self.clicked = self.clicked + amounts_by_group(ranking.groups, rewards, self.n_groups)
 
     def forget_account(self) -> None:
         super().forget_account()

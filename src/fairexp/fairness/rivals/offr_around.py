@@ -91,6 +91,10 @@ class OFFRAround(Around):
         self.ledger.charge(ranking.groups, ranking.exposure)
         super()._shown(ranking)
 
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        assert ranking.groups is not None and ranking.exposure is not None
+        self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=measured)
+
     def _check_query(self, query: Query) -> None:
         super()._check_query(query)
         expected = f"a group from 0 to {self.ledger.n_groups - 1} for every candidate"

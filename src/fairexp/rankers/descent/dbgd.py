@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from fairexp.arrays import Floats
+from fairexp.arrays import Floats, Ints
 from fairexp.randomness import Seed
-from fairexp.rankers.descent.rivals import RivalRanker, unit_vectors
-from fairexp.types import Query
+from fairexp.rankers.descent.rivals import RivalRanker, directions_of, unit_vectors
+from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice
 
 
@@ -45,6 +45,11 @@ class DBGD(RivalRanker):
     ) -> None:
         super().__init__(n_features, length=length, step=step, learning_rate=learning_rate, decay=decay, seed=seed)
         self.interleaving = check_choice("interleaving", interleaving, ("team-draft", "probabilistic"))
+        self.uses_grades = self.interleaving == "team-draft"
 
     def _directions(self, query: Query, rng: np.random.Generator) -> Floats:
         return unit_vectors(1, self.n_features, rng)
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        if self._lead(ranking, grades)[1] > 0.0:
+            self._move(directions_of(ranking)[0])

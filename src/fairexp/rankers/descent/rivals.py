@@ -71,8 +71,11 @@ class RivalRanker(Climber):
         if winners.size:
             self._learn(ranking, clicks, winners)
 
-    def _lead(self, ranking: Ranking, clicks: Bools) -> Floats:
-        """By how much the clicks prefer each contestant to the first (r,): in clicks, or as an expected sign."""
+    def _lead(self, ranking: Ranking, clicks: Bools | Ints) -> Floats:
+        """By how much the clicks prefer each contestant to the first (r,): in clicks, or as an expected sign.
+
+        Where they are graded, which team draft can use, in what they are worth.
+        """
         credit = ranking.memory["credit"]
         n_contestants = len(ranking.memory["directions"]) + 1 - self.first_contestant
         if self.interleaving == "team-draft":

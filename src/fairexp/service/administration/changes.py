@@ -170,8 +170,10 @@ class Changes:
         settings = self._engine.settings
         for name, given, most in (
             ("features", spec.n_features, settings.max_features),
-            ("length", spec.length, settings.max_length),
+            ("length" if spec.pages == 1 else "pages", spec.depth, settings.max_length),
             ("groups", len(spec.groups), settings.max_groups),
+            ("providers", len(spec.providers), settings.max_providers),
+            ("items.most", 1 if spec.items is None else spec.items.most, settings.max_items),
         ):
             if given > most:
                 raise invalid(name, given, f"at most {most}", "It is a limit of this server.")

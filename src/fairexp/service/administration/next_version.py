@@ -55,7 +55,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         before.totals.changed(
             groups=matching.groups,
             shares=spec.shares,
-            length=spec.length,
+            length=spec.depth,
             account=account or not (ranker.keeps_account or LEDGER in drop),
         ),
         parameters=parameters,
@@ -65,7 +65,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         seq=before.seq,
         specs=before.specs,
     )
-    runtime.at = before.at
+    runtime.at, runtime.counters = before.at, before.counters.copy()
     if comparable and MODEL not in drop:
         runtime.scale.take_over(before.scale, matching, offset)
         runtime.ranker = ranker = build_ranker(spec, parameters, scale=runtime.scale.scale)[0]

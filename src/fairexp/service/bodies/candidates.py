@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairexp.arrays import Ints
-from fairexp.service.bodies.decode import Asked
+from fairexp.service.bodies.asked import Asked
 from fairexp.service.engine.runtime import Candidates, Runtime
 from fairexp.service.log.records import Floats32
+from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, invalid
 
 
-def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candidates:
+def candidates_of(asked: Asked, runtime: Runtime, read_for: Columns) -> Candidates:
     """The candidates, checked against the version of the policy that is in force, and scaled."""
     spec = runtime.spec
-    if spec is not read_for and (spec.features, spec.group_field) != (read_for.features, read_for.group_field):
+    if runtime.columns != read_for:
         raise ServiceError(
             "policy_changed", "policy: changed while the request was read; try again", status=503, retry_after=1.0
         )
@@ -28,11 +29,11 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
     return Candidates(
         ids=asked.ids,
         groups=_group_numbers(asked.groups, spec, groups),
-        features=_finite(runtime.scaling(asked.features), spec, features),
+        features=_finite(runtime.scaling(runtime.counted(asked.ids, asked.features)), spec, features),
         k=_checked_k(asked.k, spec),
         context=asked.context,
         asked=asked.digest,
-        whole=asked.form == "items",
+        whole=asked.whole,
     )
 
 
@@ -57,9 +58,9 @@ def _group_numbers(names: Sequence[str | None], spec: PolicySpec, where: str) ->
         return None
     known = {name: number for number, name in enumerate(spec.groups)}
     try:
-        return np.array([known[name] for name in names], dtype=np.int64)  # type: ignore[index]
+        return np.array([known[spec.group_of(name)] for name in names], dtype=np.int64)  # type: ignore[index]
     except KeyError:
-        number = next(number for number, name in enumerate(names) if name not in known)
+        number = next(number for number, name in enumerate(names) if spec.group_of(name) not in known)
         given = names[number]
         raise invalid(
             where.format(number), "nothing" if given is None else repr(given[:80]), f"one of {', '.join(known)}"

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -19,14 +17,10 @@ import orjson
 from numpy.typing import NDArray
 
 from fairexp.mistakes import found_by_msgspec
-from fairexp.service.bodies.forms import (
-    FeedbackGiven,
-    FeedbackRequest,
-    MetarankInteraction,
-    MetarankMetadata,
-    MetarankRanking,
-    RankRequest,
-)
+from fairexp.service.bodies.asked import Asked, check_ids, check_number, digest_of, float32, plain_problem
+from fairexp.service.bodies.fields import by_name
+from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, ItemGiven, ItemsRequest, RankRequest
+from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError, invalid, misfit
 
 Form = TypeVar("Form")
@@ -36,36 +30,6 @@ MOST_KEYS = 100
 
 MOST_DEEP = 6
 """Most levels of a policy; there are three."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for.
-
-    Where it has an id, `digest` says in short what was asked for, whatever the policy is by now; and what keeps it from
-    being ranked is put off as `problem`: it may have been ranked before, by an earlier version of the policy.
-    """
-
-    form: Literal["candidates", "ids", "items"]
-    ids: list[str]
-    groups: Sequence[str | None]
-    features: NDArray[np.float32]
-    k: int | None = None
-    context: dict[str, str] = field(default_factory=dict)
-    fields: list[bytes] | None = None
-    digest: str = ""
-    problem: tuple[str, str, int, str | None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MetarankEvent:
-    """What matters here of an event in Metarank's form."""
-
-    kind: Literal["interaction", "ranking", "metadata"]
-    ranking: str | None = None
-    id: str | None = None
-    type: str = ""
-    item: str = ""
 
 
 def decoded(form: type[Form], body: bytes | msgspec.Raw, where: str = "") -> Form:
@@ -88,11 +52,12 @@ def _not_json(error: ValueError, where: str = "") -> ServiceError:
     return ServiceError("invalid", f"{found}: expected JSON, got something else ({str(error)[:120]})", field=found)
 
 
-def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
-    """A rank request in either of our own forms."""
-    request = decoded(RankRequest, body)
-    if (request.candidates is None) == (request.ids is None and request.features is None):
-        raise invalid("candidates", "both forms or none", "either candidates, or ids, groups and features")
+def read_ranking(body: bytes, *, columns: Columns, max_candidates: int) -> Asked:
+    """A rank request in any of our own forms."""
+    request, n_features = decoded(RankRequest, body), len(columns.names)
+    forms = (request.candidates, request.items, request.ids if request.ids is not None else request.features)
+    if sum(form is not None for form in forms) != 1:
+        raise invalid("candidates", "several forms or none", "either candidates, or items, or ids, groups and features")
     context = {
         "query_id": request.query_id,
         "user": request.user,
@@ -100,13 +65,18 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
         "request_id": request.request_id,
     }
     known = {key: value for key, value in context.items() if value is not None}
+    if request.items is not None:
+        return _by_fields(request, request.items, known, columns, max_candidates)
     if request.candidates is None:
+        if request.ids is not None and request.features is None and columns.stored:
+            items = [ItemGiven(name) for name in request.ids]
+            return _by_fields(request, items, known, columns, max_candidates)
         return _by_columns(request, known, n_features, max_candidates)
     if request.groups is not None:
         raise invalid("groups", "a list besides candidates", "each candidate's own group")
-    _check_number("candidates", len(request.candidates), max_candidates)
+    check_number("candidates", len(request.candidates), max_candidates)
     ids = [candidate.id for candidate in request.candidates]
-    _check_ids(ids, "candidates[{}].id")
+    check_ids(ids, "candidates[{}].id")
     rows, problem = [candidate.features for candidate in request.candidates], None
     for number, row in enumerate(rows):
         if len(row) != n_features:
@@ -115,7 +85,35 @@ def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
                 raise problem
             break
     groups = [candidate.group for candidate in request.candidates]
-    return _asked("candidates", ids, groups, _float32(rows), request.k, known, problem)
+    return _asked("candidates", ids, groups, float32(rows), request, known, problem)
+
+
+def _by_fields(
+    request: RankRequest, items: list[ItemGiven], context: dict[str, str], columns: Columns, max_candidates: int
+) -> Asked:
+    """Items with the fields that the request brings; what it does not is looked up later."""
+    check_number("items", len(items), max_candidates)
+    ids = [item.id for item in items]
+    check_ids(ids, "items[{}].id")
+    given: Sequence[str | None] = [item.group for item in items] if request.groups is None else request.groups
+    if len(given) != len(ids):
+        raise invalid("groups", f"{len(given)} groups", f"{len(ids)}, one per id")
+    rows, groups, problem = by_name([item.fields for item in items], request.fields, columns)
+    named = [own if own is not None else found for own, found in zip(given, groups, strict=True)]
+    digest = ""
+    if "request_id" in context:
+        digest = digest_of(msgspec.json.encode([items, request.groups, request.fields, request.k, request.after]))
+    return Asked(
+        "items",
+        ids,
+        named,
+        rows,
+        request.k,
+        context,
+        digest=digest,
+        problem=plain_problem(problem),
+        after=request.after,
+    )
 
 
 def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, max_candidates: int) -> Asked:
@@ -123,8 +121,8 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
         missing = "ids" if request.ids is None else "features"
         raise invalid(missing, "nothing", "ids and features together")
     n = len(request.ids)
-    _check_number("ids", n, max_candidates)
-    _check_ids(request.ids, "ids[{}]")
+    check_number("ids", n, max_candidates)
+    check_ids(request.ids, "ids[{}]")
     groups: Sequence[str | None] = [None] * n if request.groups is None else request.groups
     if len(groups) != n:
         raise invalid("groups", f"{len(groups)} groups", f"{n}, one per id")
@@ -132,7 +130,7 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     if problem is not None and (request.request_id is None or features is None):
         raise problem
     assert features is not None
-    return _asked("ids", request.ids, groups, features, request.k, context, problem)
+    return _asked("ids", request.ids, groups, features, request, context, problem)
 
 
 def _asked(
@@ -140,76 +138,16 @@ def _asked(
     ids: list[str],
     groups: Sequence[str | None],
     features: NDArray[np.float32],
-    k: int | None,
+    request: RankRequest,
     context: dict[str, str],
     problem: ServiceError | None,
 ) -> Asked:
-    digest = ""
+    digest, after = "", request.after
     if "request_id" in context:
-        digest = _digest(msgspec.json.encode([ids, groups, k, features.shape]), features.tobytes())
-    return Asked(form, ids, groups, features, k, context, digest=digest, problem=_plain(problem))
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.blake2b(digest_size=8, person=b"fairexp-request")
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _plain(problem: ServiceError | None) -> tuple[str, str, int, str | None] | None:
-    return None if problem is None else (problem.code, str(problem), problem.status, problem.field)
-
-
-def read_metarank(
-    body: bytes,
-    *,
-    columns: tuple[tuple[str, float | None], ...],
-    group_field: str | None,
-    max_candidates: int,
-    max_fields: int,
-    explain: bool,
-) -> Asked:
-    """Metarank's form; fields become features by the policy's names, or their defaults."""
-    request = decoded(MetarankRanking, body)
-    _check_number("items", len(request.items), max_candidates)
-    ids = [item.id for item in request.items]
-    _check_ids(ids, "items[{}].id")
-    _check_fields("fields", request.fields, max_fields)
-    for number, item in enumerate(request.items):
-        _check_fields(f"items[{number}].fields", item.fields, max_fields)
-    problem: ServiceError | None = None
-    try:
-        rows, groups = _by_name(request, columns, group_field)
-    except ServiceError as error:
-        rows, groups, problem = [[]] * len(ids), [None] * len(ids), error
-    context = {"request_id": request.id, "user": request.user, "session": request.session}
-    return Asked(
-        "items",
-        ids,
-        groups,
-        _float32(rows),
-        context={key: value for key, value in context.items() if value is not None},
-        fields=[msgspec.json.encode(item.fields) for item in request.items] if explain else None,
-        digest=_digest(msgspec.json.encode([request.items, request.fields])),
-        problem=_plain(problem),
-    )
-
-
-def _by_name(
-    request: MetarankRanking, columns: tuple[tuple[str, float | None], ...], group_field: str | None
-) -> tuple[list[list[float]], list[str | None]]:
-    """The features and the group of each item, by the names of its fields, or of the request's."""
-    shared = {each.name: each.value for each in request.fields}
-    rows: list[list[float]] = []
-    groups: list[str | None] = []
-    for number, item in enumerate(request.items):
-        where = f"items[{number}].fields"
-        own = {each.name: each.value for each in item.fields}
-        rows.append([_number(own.get(name, shared.get(name, default)), name, where) for name, default in columns])
-        group = own.get(group_field, shared.get(group_field)) if group_field else None
-        groups.append(None if group is None else str(group))
-    return rows, groups
+        told = msgspec.json.encode([ids, groups, request.k, features.shape, after])
+        digest = digest_of(told, features.tobytes())
+    problem_told = plain_problem(problem)
+    return Asked(form, ids, groups, features, request.k, context, digest=digest, problem=problem_told, after=after)
 
 
 def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool, list[FeedbackGiven]]:
@@ -221,7 +159,7 @@ def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool
     if request.ranking_id is not None and request.events is not None:
         if len(request.events) > max_events:
             raise invalid("events", f"{len(request.events)} events", f"at most {max_events}")
-        return False, [FeedbackGiven(request.ranking_id, request.events, request.final)]
+        return False, [FeedbackGiven(request.ranking_id, request.events, request.final, request.seen)]
     batch = request.batch or []
     if len(batch) > max_batch:
         raise invalid("batch", f"{len(batch)} rankings", f"at most {max_batch}")
@@ -231,45 +169,13 @@ def read_feedback(body: bytes, *, max_batch: int, max_events: int) -> tuple[bool
     return True, batch
 
 
-def read_metarank_events(body: bytes, *, max_events: int) -> list[MetarankEvent]:
-    """Metarank's feedback: one event, a list of them, or one per line."""
-    if body.lstrip(b" \t\r\n").startswith(b"["):
-        found: list[Any] = decoded(list[msgspec.Raw], body)
-    else:
-        lines = [line for line in body.split(b"\n") if line.strip()]
-        found = lines if len(lines) > 1 and not _is_json(body) else [body]
-    if len(found) > max_events:
-        raise invalid("body", f"{len(found)} events", f"at most {max_events}")
-    return [_event(each, f"[{number}]." if len(found) > 1 else "") for number, each in enumerate(found)]
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        msgspec.json.decode(body, type=msgspec.Raw)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-class _Kind(msgspec.Struct):
-    event: Any = None
-
-
-def _event(given: bytes | msgspec.Raw, where: str) -> MetarankEvent:
-    try:
-        kind = msgspec.json.decode(given, type=_Kind).event
-    except (ValueError, RecursionError):
-        kind = None
-    if kind == "interaction":
-        event = decoded(MetarankInteraction, given, where)
-        return MetarankEvent("interaction", event.ranking, event.id, event.type, event.item)
-    if kind == "ranking":
-        return MetarankEvent("ranking", decoded(MetarankRanking, given, where).id)
-    if kind in ("item", "user"):
-        decoded(MetarankMetadata, given, where)
-        return MetarankEvent("metadata")
-    told = "nothing" if kind is None else repr(kind)[:80]
-    raise invalid(f"{where}event", told, "interaction, ranking, item or user")
+def read_items(body: bytes, *, max_items: int) -> ItemsRequest:
+    """Fields of items and users."""
+    request = decoded(ItemsRequest, body)
+    for name, given in (("items", request.items), ("users", request.users)):
+        if len(given) > max_items:
+            raise invalid(name, f"{len(given)} of them", f"at most {max_items}")
+    return request
 
 
 def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_keys: int) -> Any:
@@ -300,40 +206,6 @@ def read_policy(body: bytes, *, known: tuple[str, ...], most_values: int, most_k
             inside = []
         waiting += [(where, depth + 1, each) for where, each in inside]
     return given
-
-
-def _check_number(name: str, given: int, most: int) -> None:
-    if not 1 <= given <= most:
-        raise invalid(name, f"{given} candidates", f"from 1 to {most}")
-
-
-def _check_ids(ids: list[str], where: str) -> None:
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for number, name in enumerate(ids):
-        if name in seen:
-            raise invalid(where.format(number), f"{name[:80]!r} again", "each id once")
-        seen.add(name)
-
-
-def _check_fields(where: str, fields: Sequence[object], most: int) -> None:
-    if len(fields) > most:
-        raise invalid(where, f"{len(fields)} fields", f"at most {most}")
-
-
-def _number(value: object, name: str, where: str) -> float:
-    if isinstance(value, bool | int | float):
-        return float(value)
-    given = "nothing" if value is None else type(value).__name__
-    raise invalid(
-        where, f"{given} for {name!r}", "a number", "Send the field, or give the feature a default in the policy."
-    )
-
-
-def _float32(rows: list[list[float]]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # what overflows float32 is refused as infinite
-        return np.array(rows, dtype=np.float64).astype(np.float32)
 
 
 def _from_base64(text: str, n: int, n_features: int) -> tuple[NDArray[np.float32] | None, ServiceError | None]:

@@ -5,7 +5,7 @@ Nothing heavy is imported here, because the process that reads large bodies need
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -20,7 +20,7 @@ RequestId = Annotated[
     ),
 ]
 Count = Annotated[int, Meta(ge=1, le=2**53)]
-Position = Annotated[int, Meta(ge=1, le=2**53, description="From 1; instead of `item`.")]
+Position = Annotated[int, Meta(ge=1, le=2**53, description="From 1, counted through all pages; instead of `item`.")]
 Time = Annotated[float, Meta(ge=0, le=1e12, description="Seconds since 1970.")]
 Weight = Annotated[
     float,
@@ -32,6 +32,16 @@ Weight = Annotated[
 ]
 
 
+Exposure = Annotated[
+    float,
+    Meta(ge=0, le=1e6, description="Of a position that was seen: what was measured, instead of what the curve says."),
+]
+Seen = Annotated[
+    int,
+    Meta(ge=0, le=2**53, description="The last position that was seen, from 1; 0 if nobody opened it. Not a click."),
+]
+
+
 class Candidate(Struct, forbid_unknown_fields=True):
     """One candidate; features in the policy's order."""
 
@@ -40,14 +50,30 @@ class Candidate(Struct, forbid_unknown_fields=True):
     group: Label | None = None
 
 
-class RankRequest(Struct, forbid_unknown_fields=True):
-    """Candidates one by one with their features as numbers; or `ids`, `groups` and the matrix as base64.
+Value = bool | float | str | list[float | str]
+FieldValues = Annotated[dict[Name, Value | None], Meta(max_length=2000)]
 
-    `features` is then the base64 of the row-major little-endian float32 matrix (n, d).
+
+class ItemGiven(Struct, forbid_unknown_fields=True):
+    """One candidate by id; fields that it does not bring are looked up in the policy's items."""
+
+    id: Name
+    fields: FieldValues = {}
+    group: Label | None = None
+
+
+class RankRequest(Struct, forbid_unknown_fields=True):
+    """Candidates one by one with their features as numbers; or `items` with fields by name, or `ids` alone, where the
+    policy keeps items; or `ids`, `groups` and the matrix as base64.
+
+    `features` is then the base64 of the row-major little-endian float32 matrix (n, d). `fields` stand in for those that
+    items lack.
     """
 
     query_id: Name | None = None
     candidates: list[Candidate] | None = None
+    items: list[ItemGiven] | None = None
+    fields: FieldValues = {}
     ids: list[Name] | None = None
     groups: list[Label] | None = None
     features: str | None = None
@@ -55,6 +81,9 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     user: Name | None = None
     session: Name | None = None
     request_id: RequestId | None = None
+    after: Annotated[Name, Meta(description="The ranking_id of the page before, which this one continues.")] | None = (
+        None
+    )
 
 
 class EventGiven(Struct, forbid_unknown_fields=True):
@@ -66,6 +95,7 @@ class EventGiven(Struct, forbid_unknown_fields=True):
     position: Position | None = None
     weight: Weight | None = None
     at: Time | None = None
+    exposure: Exposure | None = None
 
 
 class FeedbackGiven(Struct, forbid_unknown_fields=True):
@@ -74,6 +104,7 @@ class FeedbackGiven(Struct, forbid_unknown_fields=True):
     ranking_id: Name
     events: list[EventGiven]
     final: bool = False
+    seen: Seen | None = None
 
 
 class FeedbackRequest(Struct, forbid_unknown_fields=True):
@@ -82,54 +113,24 @@ class FeedbackRequest(Struct, forbid_unknown_fields=True):
     ranking_id: Name | None = None
     events: list[EventGiven] | None = None
     final: bool = False
+    seen: Seen | None = None
     batch: list[FeedbackGiven] | None = None
 
 
-class MetarankField(Struct):
-    """A named value, as Metarank's clients send it."""
-
-    name: Name
-    value: bool | float | str | list[float | str] | None = None
-
-
-class MetarankItem(Struct):
-    """An item to rank."""
+class FieldsGiven(Struct, forbid_unknown_fields=True):
+    """Fields of an item or a user: valid from `at` on (now, if it is not given), and before `until`."""
 
     id: Name
-    fields: list[MetarankField] = []
+    fields: FieldValues
+    at: Time | None = None
+    until: Time | None = None
 
 
-class MetarankRanking(Struct):
-    """Metarank's ranking request and ranking event."""
+class ItemsRequest(Struct, forbid_unknown_fields=True):
+    """Fields of items, and of users, to be kept with a policy."""
 
-    id: Name
-    items: list[MetarankItem]
-    event: Literal["ranking"] = "ranking"
-    timestamp: str | int | None = None
-    user: Name | None = None
-    session: Name | None = None
-    fields: list[MetarankField] = []
-
-
-class MetarankInteraction(Struct):
-    """Metarank's interaction event; one without `ranking` cannot be learned from here and is counted as ignored."""
-
-    event: Literal["interaction"]
-    id: Name
-    type: Label
-    item: Name
-    ranking: Name | None = None
-    timestamp: str | int | None = None
-    user: Name | None = None
-    session: Name | None = None
-    fields: list[MetarankField] = []
-
-
-class MetarankMetadata(Struct):
-    """Metarank's item and user events: accepted, and ignored, because features come with each request here."""
-
-    event: Literal["item", "user"]
-    id: Name | None = None
+    items: list[FieldsGiven] = []
+    users: list[FieldsGiven] = []
 
 
 EXAMPLES = {
@@ -140,6 +141,7 @@ EXAMPLES = {
             {"id": "b", "group": "large", "features": [0.3, 0.9]},
         ],
     },
+    ItemsRequest: {"items": [{"id": "a", "fields": {"price": 12.5, "seller": "acme", "colors": ["red"]}}]},
     FeedbackRequest: {
         "ranking_id": "1-2-0011223344556677",
         "events": [{"id": "e1", "type": "click", "item": "a"}],

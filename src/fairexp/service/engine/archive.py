@@ -40,6 +40,23 @@ class Archive:
                 return None
             return records_of(entry, self._store.feedback(live.row.policy, seq))
 
+    def earlier_pages(self, live: LivePolicy, seq: int) -> tuple[int, set[str]]:
+        """Where the pages up to this ranking end, and what they have shown; a 410 if one has expired."""
+        page = self._shown(live, seq)
+        first, ids = page.first + len(page.shown), set(page.ids)
+        while page.after is not None:
+            page = self._shown(live, page.after)
+            ids.update(page.ids)
+        return first, ids
+
+    def _shown(self, live: LivePolicy, seq: int) -> Shown:
+        """A ranking, at hand or from the store."""
+        opened = live.opened.get(seq)
+        shown = self.ranking(live, seq)[0] if opened is None else opened.shown
+        if self.has_expired(live, shown.at):
+            raise ranking_expired()
+        return shown
+
     def latest(self, live: LivePolicy, *, limit: int, before: int | None = None) -> list[tuple[Shown, list[Feedback]]]:
         """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
         policy = live.row.policy

@@ -23,11 +23,12 @@ from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import Loaded, load_all
 from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.items.catalog import Catalog
 from fairexp.service.log.ranking_ids import RankingIds, unknown_ranking
 from fairexp.service.log.records import Shown, rest_of
 from fairexp.service.log.writer import Writer
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.problems import ServiceError, StoreError, storage_unavailable, unknown_policy
+from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable, unknown_policy
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import (
     AddAction,
@@ -37,8 +38,10 @@ from fairexp.service.store.base import (
     Append,
     Context,
     Erase,
+    Fields,
     Kind,
     Store,
+    Table,
     Write,
 )
 
@@ -84,6 +87,13 @@ class Engine:
         """Held while policies are declared, and while all are restored: neither may see the other half done."""
         self.background = Background(self)
         self.archive = Archive(store, clock=clock, failed=self.store_failed)
+        self.catalog = Catalog(
+            store,
+            most_bytes=self.settings.max_item_bytes,
+            clock=clock,
+            submit=self._hand_in,
+            reading=self.archive.reading,
+        )
         self.ids = RankingIds(b"")
 
     def start(self) -> None:
@@ -142,10 +152,17 @@ class Engine:
     # Ranking and learning
 
     def rank(
-        self, name: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
+        self,
+        name: str,
+        ask: Callable[[Runtime], Candidates],
+        *,
+        request_id: str | None = None,
+        asked: str = "",
+        after: str | None = None,
     ) -> Ranked:
         """Choose, charge, and hand to the writer; tell the caller when `kept` is done.
 
+        `after` is the id of a ranking that this one continues, as its next page.
         `ask` makes the candidates for the version that is in force, whose features and groups they must have. What has
         been ranked before for the same `request_id` is told again, and nothing is charged; only one can be the first.
         `asked` says in short what is asked for: the same id with something else is a 409.
@@ -157,7 +174,9 @@ class Engine:
                 recent = None if request_id is None else live.requests.find(request_id)
                 if recent is None or recent <= live.committed:
                     before = None if request_id is None else self._ranked_before(live, request_id)
-                    return self._rank(live, ask) if before is None else self._ranked_again(live, before, asked)
+                    if before is not None:
+                        return self._ranked_again(live, before, asked)
+                    return self._rank(live, ask if after is None else self._next_page(live, ask, after))
             self.writer.submit([]).result()  # what was ranked for this id is still on its way to disk
 
     def _rank(self, live: LivePolicy, ask: Callable[[Runtime], Candidates]) -> Ranked:
@@ -178,6 +197,25 @@ class Engine:
         self.snapshot(live, at_least=self.settings.snapshot_every)
         return Ranked(ranking_id, shown, runtime.spec, kept)
 
+    def _next_page(
+        self, live: LivePolicy, ask: Callable[[Runtime], Candidates], after: str
+    ) -> Callable[[Runtime], Candidates]:
+        """The candidates that no earlier page has shown, from the position on at which those end; under the lock."""
+        policy, seq = self.ids.read(after, "after")
+        if policy != live.row.policy:
+            raise unknown_ranking(after, "after")
+        first, ids = self.archive.earlier_pages(live, seq)
+
+        def ask_on(runtime: Runtime) -> Candidates:
+            if first >= runtime.spec.depth:
+                raise invalid("after", f"a ranking that ends at position {first}", f"one below {runtime.spec.depth}")
+            left = ask(runtime).without(ids)
+            if not left.ids:
+                raise invalid("after", "a ranking that has shown all of these candidates", "others besides them")
+            return replace(left, after=seq, first=first)
+
+        return ask_on
+
     def _ranked_before(self, live: LivePolicy, request_id: str) -> Shown | None:
         """The ranking that was made for a request id, if there is one and its record has not expired."""
         place = self.archive.named(request_id).get(live.row.policy)
@@ -197,8 +235,13 @@ class Engine:
         ranking_id = self.ids.make(live.row.policy, shown.seq)
         return Ranked(ranking_id, shown, live.spec(shown.version), kept, repeated=True)
 
-    def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
-        """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand."""
+    def learn(
+        self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False, seen: int | None = None
+    ) -> Learned:
+        """Learn from what came back; acknowledge when `kept` is done. Reads the store if the ranking is not at hand.
+
+        `seen` is the last position that was seen, from 1; 0 gives back what a ranking that nobody saw was charged.
+        """
         live, seq = self._place(ranking_id)
         with live.lock:
             self.check_store()
@@ -210,11 +253,14 @@ class Engine:
                 raise ranking_expired()
             fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
             n_duplicates = len(events) - len(fresh)
-            if not fresh and not (final and not opened.taught):
+            at = self.clock()
+            if not fresh and not (final and not opened.taught) and not runtime.measures(opened, seen, at=at):
                 # Its first copy may still be on its way to disk; the acknowledgement waits for that.
-                return Learned(0, n_duplicates, "duplicate", self.submit(live, [], live.committed))
+                late = seen is not None and not runtime.is_open(opened.shown, at)
+                status = "window_closed" if late else "duplicate"
+                return Learned(0, n_duplicates, status, self.submit(live, [], live.committed))
             with self._whole(live):
-                feedback = runtime.learn(opened, fresh, at=self.clock(), final=final)
+                feedback = runtime.learn(opened, fresh, at=at, final=final, seen=seen)
                 place = (live.row.policy, feedback.seq, Kind.FEEDBACK, feedback.at)
                 entry = Append(*place, feedback.payload(), ranking=feedback.ranking)
             kept = self.submit(live, [entry], feedback.seq)
@@ -230,6 +276,14 @@ class Engine:
             for live, seq, at in found
             if live is not None and not self.archive.has_expired(live, at)
         ]
+
+    def keep_fields(self, live: LivePolicy, table: Table, given: Sequence[Fields]) -> Future[None]:
+        """Keep fields of items or users of a policy; acknowledge when it is done."""
+        with live.lock:
+            items = live.runtime.spec.items
+            if items is None:
+                raise invalid("policy", "one that keeps no items", "one whose `items` says how many to keep")
+            return self.catalog.put(live.row.policy, table, given, most=items.most)
 
     def erase(self, user: str, *, by: str = "unknown", dry_run: bool = False) -> int:
         """Delete what tells which rankings were shown to a user; how many there are, or were.
@@ -270,6 +324,11 @@ class Engine:
         """A 503 if nothing can be kept."""
         if not self.ready or self.writer.broken:
             raise storage_unavailable()
+
+    def _hand_in(self, writes: Sequence[Write]) -> Future[None]:
+        """Hand the writer what belongs to no log."""
+        self.check_store()
+        return self.writer.submit(writes)
 
     def submit(self, live: LivePolicy, writes: Sequence[Write], seq: int) -> Future[None]:
         """Hand a policy's writes to the writer, under its lock; `seq` is the last entry among them."""

@@ -51,12 +51,21 @@ class Totals:
         """What each group (G,) has received."""
         return np.zeros(0) if self.ledger is None else self.ledger.exposure
 
-    def show(self, groups: Ints | None, exposure: Floats, *, regret: float, qualified: bool | None, at: float) -> None:
-        """Count one ranking: the groups (m,) and exposure (m,) of its positions."""
+    def show(
+        self,
+        groups: Ints | None,
+        exposure: Floats,
+        *,
+        regret: float,
+        qualified: bool | None,
+        at: float,
+        first: int = 0,
+    ) -> None:
+        """Count one ranking: the groups (m,) and exposure (m,) of its positions, which begin at `first`."""
         self.rounds += 1
         self.regret += regret
         self.qualified += bool(qualified)
-        self.shown_at[: len(exposure)] += 1
+        self.shown_at[first : first + len(exposure)] += 1
         gap = 0.0
         if self.ledger is not None and groups is not None:
             self.ledger.charge(groups, exposure)
@@ -73,6 +82,11 @@ class Totals:
         self.updates += learned
         self.clicks += len(clicks)
         self.clicked_at[list(clicks)] += 1
+
+    def measure(self, groups: Ints, *, charged: Floats, measured: Floats) -> None:
+        """Put what was measured (m,) in the place of what was charged for a ranking."""
+        if self.ledger is not None:
+            self.ledger.replace(groups, projected=charged, measured=measured)
 
     def _keep(self, row: Sequence[float]) -> None:
         if self._n_rows == CAPACITY:

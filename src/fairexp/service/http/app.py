@@ -12,7 +12,7 @@ from fairexp import __version__
 from fairexp.service.http.answers import Envelope, add_error_handlers, answer
 from fairexp.service.http.openapi import add_openapi
 from fairexp.service.http.permission import allow
-from fairexp.service.http.routes import metarank, operations, page, policies, ranking, users
+from fairexp.service.http.routes import items, metarank, operations, page, policies, ranking, ubi, users
 from fairexp.service.http.service import Service
 
 
@@ -35,7 +35,7 @@ def create_app(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
-    for part in (ranking, policies, users, metarank, operations, page):
+    for part in (ranking, policies, users, items, metarank, ubi, operations, page):
         app.router.routes.extend(part.router.routes)  # plain routes, so that a test can walk them all
 
     @app.get("/openapi.json", dependencies=[allow("public")], include_in_schema=False)

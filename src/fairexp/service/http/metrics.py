@@ -63,6 +63,10 @@ class Metrics:
         self.feedback_events.labels(policy, learned.status).inc(learned.accepted)
         self.feedback_events.labels(policy, "duplicate").inc(learned.duplicates)
 
+    def ignored(self, policy: str, reason: str) -> None:
+        """Take note of an event that was taken and changed nothing."""
+        self.feedback_events.labels(policy, reason).inc()
+
     def recent_seconds(self, policy: str) -> list[float]:
         """How long the latest rankings took."""
         return list(self._recent.get(policy, ()))

@@ -23,7 +23,7 @@ MEANINGS = {
     400: "The body did not arrive whole.",
     401: "No valid key.",
     403: "The key lacks the role, or is for other policies, or the host is not allowed.",
-    404: "There is no such policy or ranking.",
+    404: "There is no such policy, ranking or item.",
     408: "The body did not come in time.",
     409: "A limit of this server is reached, or the request id was used for other candidates.",
     410: "The ranking's record has expired.",

@@ -51,7 +51,9 @@ class FeedbackResult(BaseModel):
     ranking_id: str
     accepted: int
     duplicates: int
-    status: Literal["learned", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "refused"]
+    status: Literal[
+        "learned", "measured", "noted", "duplicate", "window_closed", "model_replaced", "already_learned", "refused"
+    ]
     error: Problem | None = None
 
 
@@ -181,6 +183,21 @@ class ErasedAnswer(BaseModel):
     erased: bool
 
 
+class ItemsAnswer(BaseModel):
+    """Of how many items and users fields were kept."""
+
+    items: int
+    users: int
+
+
+class ItemInfo(BaseModel):
+    """What is known of an item now; `counts` is null where the policy has no counters, or has not shown it lately."""
+
+    id: str
+    fields: dict[str, Any]
+    counts: dict[str, float] | None
+
+
 class Health(BaseModel):
     """Whether the process runs, or whether it is ready to serve."""
 
@@ -194,11 +211,34 @@ class MetarankAnswer(BaseModel):
     items: list[dict[str, Any]]
 
 
-class MetarankAccepted(BaseModel):
-    """Metarank's answer to feedback; `ignored` is ours."""
+class EventVerdict(BaseModel):
+    """What was made of one event; `reason` says why it changed nothing, `error` why it was refused."""
+
+    id: str | None
+    verdict: Literal[
+        "learned",
+        "measured",
+        "noted",
+        "duplicate",
+        "window_closed",
+        "model_replaced",
+        "already_learned",
+        "known",
+        "stored",
+        "ignored",
+        "refused",
+    ]
+    reason: str | None = None
+    error: Problem | None = None
+
+
+class EventsAnswer(BaseModel):
+    """Metarank's answer to feedback, and a verdict on each event; `updated` were learned from or stored."""
 
     accepted: int
-    status: str
+    status: Literal["ok", "refused"]
     tookMillis: int
     updated: int
     ignored: int
+    refused: int
+    results: list[EventVerdict]

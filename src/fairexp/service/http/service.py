@@ -18,7 +18,9 @@ from fairexp.errors import FairexpError
 from fairexp.service.administration.change import ChangeRequest
 from fairexp.service.administration.changes import Changes
 from fairexp.service.administration.declaration import Prefer
+from fairexp.service.bodies.asked import Asked
 from fairexp.service.bodies.budget import Budget
+from fairexp.service.bodies.fields import filled, lacking
 from fairexp.service.bodies.reader import Reader
 from fairexp.service.engine.engine import Engine, Learned, Ranked
 from fairexp.service.engine.events import GivenEvent
@@ -28,10 +30,11 @@ from fairexp.service.http.connections import Connections
 from fairexp.service.http.keys import Access
 from fairexp.service.http.metrics import Metrics
 from fairexp.service.limit import Limit
+from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
 from fairexp.service.settings import ServerSettings
-from fairexp.service.store.base import Store
+from fairexp.service.store.base import Fields, Store, Table
 from fairexp.service.views.page.cache import ChartCache
 
 LOG = logging.getLogger("fairexp.service")
@@ -112,30 +115,56 @@ class Service:
             return await self.reader.read(function, body, **options)
 
     async def rank(
-        self, policy: str, ask: Callable[[Runtime], Candidates], *, request_id: str | None = None, asked: str = ""
+        self,
+        policy: str,
+        ask: Callable[[Runtime], Candidates],
+        *,
+        request_id: str | None = None,
+        asked: str = "",
+        after: str | None = None,
     ) -> Ranked:
         """A ranking that is on disk; a 503 if too many of the policy wait already."""
         queue = self.engine.policy(policy).queue
         with queue.rankings.place():
-            call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked)
+            call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked, after=after)
             ranked = await queue.rank(partial(self.in_thread, call))
             await _on_disk(ranked.kept)
         return ranked
 
-    async def learn(self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False) -> Learned:
+    async def learn(
+        self, ranking_id: str, events: Sequence[GivenEvent], *, final: bool = False, seen: int | None = None
+    ) -> Learned:
         """What was made of feedback that is on disk; its request has a place in `feedback`, however many it brings."""
         live = self.engine.policy_of(ranking_id)
-        call = partial(self.engine.learn, ranking_id, events, final=final)
+        call = partial(self.engine.learn, ranking_id, events, final=final, seen=seen)
         learned = await live.queue.learn(partial(self.in_thread, call))
         await _on_disk(learned.kept)
         self.metrics.learned(live.row.name, learned)
         return learned
 
-    def expected(self, policy: str) -> PolicySpec:
-        """The policy as it is now; a 404 or a 503 if a ranking would be refused: told before its body is read."""
+    def expected(self, policy: str) -> Columns:
+        """What the policy's requests bring; a 404 or a 503 if one would be refused: told before its body is read."""
         live = self.engine.policy(policy)
         live.queue.rankings.check()
-        return live.runtime.spec
+        return live.runtime.columns
+
+    async def fill(self, policy: str, asked: Asked, columns: Columns) -> Asked:
+        """The request with what is stored of its items and its user, where it brings nothing itself."""
+        ids = [asked.ids[place] for place in lacking(asked, columns)] if columns.stored else []
+        if not ids:
+            return filled(asked, columns, {})
+        number, user = self.engine.policy(policy).row.policy, asked.context.get("user")
+
+        def look_up() -> Asked:
+            items = self.engine.catalog.find(number, "items", ids)
+            known = {} if user is None else self.engine.catalog.find(number, "users", [user])
+            return filled(asked, columns, items, known.get(user or ""))
+
+        return await asyncio.to_thread(look_up)
+
+    async def keep_fields(self, policy: str, table: Table, given: Sequence[Fields]) -> None:
+        """Keep fields of items or users of a policy, on disk."""
+        await _on_disk(self.engine.keep_fields(self.engine.policy(policy), table, given))
 
     def in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
         """Begin `function` in one of the threads in which policies work."""

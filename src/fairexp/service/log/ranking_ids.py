@@ -27,14 +27,14 @@ class RankingIds:
         place = f"{policy}-{seq}"
         return f"{place}-{self._tag(place)}"
 
-    def read(self, ranking_id: str) -> tuple[int, int]:
-        """(policy, seq), or a 404."""
+    def read(self, ranking_id: str, field: str = "ranking_id") -> tuple[int, int]:
+        """(policy, seq), or a 404 about the field that named it."""
         found = _FORM.fullmatch(ranking_id)
         if found:
             policy, seq, tag = found.groups()
             if hmac.compare_digest(self._tag(f"{policy}-{seq}"), tag):
                 return int(policy), int(seq)
-        raise unknown_ranking(ranking_id)
+        raise unknown_ranking(ranking_id, field)
 
     def _tag(self, place: str) -> str:
         mac = self._keyed.copy()  # unlike hmac.digest, this does not let go of the interpreter's lock
@@ -42,11 +42,11 @@ class RankingIds:
         return mac.digest()[:8].hex()
 
 
-def unknown_ranking(ranking_id: str) -> ServiceError:
+def unknown_ranking(ranking_id: str, field: str = "ranking_id") -> ServiceError:
     """The 404 for a ranking that this service did not show."""
     return ServiceError(
         "unknown_ranking",
-        f"ranking_id: {ranking_id[:80]!r} is not a ranking that this service has shown",
+        f"{field}: {ranking_id[:80]!r} is not a ranking that this service has shown",
         status=404,
-        field="ranking_id",
+        field=field,
     )

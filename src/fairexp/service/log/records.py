@@ -56,6 +56,7 @@ class Shown:
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
     this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
     `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
+    A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
     """
 
     seq: int
@@ -80,6 +81,8 @@ class Shown:
     rescaled: tuple[Floats, Floats] | None = None
     asked: str = ""
     rest: Rest | None = None
+    after: int | None = None
+    first: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -171,6 +174,8 @@ class Shown:
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
         if self.asked:
             meta["asked"] = self.asked
+        if self.after is not None:
+            meta["page"] = [self.after, self.first]
         if self.rest is not None:
             meta["took"] = self.rest.took
             arrays.update({"rest": self.rest.order.astype(np.int32), "r.scores": self.rest.scores})
@@ -180,6 +185,7 @@ class Shown:
     def read(payload: bytes, *, seq: int, at: float, context: Context | None = None) -> Shown:
         """The record that `payload` made these bytes of, and the context that was kept beside it."""
         meta, arrays = unpack(payload)
+        after, first = meta.get("page", (None, 0))
         n_considered = len(meta["ids"])
         integers = {
             key: None if key not in arrays else arrays[key].astype(np.int64)
@@ -220,6 +226,8 @@ class Shown:
             rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
             asked=meta.get("asked", ""),
             rest=None if "rest" not in arrays else _rest(meta, arrays),
+            after=after,
+            first=first,
         )
 
 
@@ -271,17 +279,19 @@ def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranki
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a user did with one shown candidate; `position` counts from 0."""
+    """Something that a user did with one shown candidate; `position` counts from 0, `exposure` is what was measured."""
 
     id: str
     type: str
     position: int
     weight: float
     at: float | None = None
+    exposure: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """As JSON, short."""
-        return {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
+        told = {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
+        return told if self.exposure is None else {**told, "x": self.exposure}
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +299,9 @@ class Feedback:
     """What came back for the ranking at `ranking`, and what was made of it.
 
     `status` is "learned" or says why nothing was; `clicks` are the positions taught as clicked, `left_out` those that
-    an earlier update has taught already.
+    an earlier update has taught already. Where clicks have grades, `grades` are those of all positions by now, and
+    `risen` the clicks taught before that are worth more since, each with the grade that it had. `measured` is the
+    exposure (m,) by position that was charged until now, and what was measured in its place.
     """
 
     seq: int
@@ -299,17 +311,37 @@ class Feedback:
     status: str
     clicks: list[int]
     left_out: list[int]
+    measured: tuple[Floats, Floats] | None = None
+    grades: list[int] | None = None
+    risen: list[tuple[int, int]] = field(default_factory=list)
 
     def payload(self) -> bytes:
         """As bytes for the log."""
-        meta = {"e": [event.plain() for event in self.events], "s": self.status, "c": self.clicks, "l": self.left_out}
-        return pack(meta, {})
+        arrays: State = {} if self.measured is None else dict(zip(("charged", "measured"), self.measured, strict=True))
+        meta: dict[str, Any] = {
+            "e": [event.plain() for event in self.events],
+            "s": self.status,
+            "c": self.clicks,
+            "l": self.left_out,
+        }
+        if self.grades is not None:
+            meta |= {"g": self.grades, "r": self.risen}
+        return pack(meta, arrays)
 
     @staticmethod
     def read(payload: bytes, *, seq: int, at: float, ranking: int) -> Feedback:
         """The record that `payload` made these bytes of."""
-        meta, _ = unpack(payload)
-        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"]) for each in meta["e"]]
+        meta, arrays = unpack(payload)
+        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"], each.get("x")) for each in meta["e"]]
         return Feedback(
-            seq=seq, at=at, ranking=ranking, events=events, status=meta["s"], clicks=meta["c"], left_out=meta["l"]
+            seq=seq,
+            at=at,
+            ranking=ranking,
+            events=events,
+            status=meta["s"],
+            clicks=meta["c"],
+            left_out=meta["l"],
+            measured=(arrays["charged"], arrays["measured"]) if "measured" in arrays else None,  # type: ignore[arg-type]
+            grades=meta.get("g"),
+            risen=[(position, before) for position, before in meta.get("r", [])],
         )

@@ -1,1 +1,1 @@
-"""What a policy is (`spec`), the ranker that it asks for (`rankers`), and features of one size (`scaling`)."""
+"""What a policy is (`spec`), what its requests bring (`columns`), its ranker (`rankers`), its features' `scaling`."""

@@ -103,6 +103,8 @@ def build_ranker(
     if ranker.n_features != spec.n_features:  # fixed weights bring their own number
         raise invalid("parameters.weights", f"{ranker.n_features} numbers", f"{spec.n_features}, one per feature")
     notes = [str(warning.message) for warning in caught]
+    if spec.feedback.grades > 1 and not ranker.uses_grades:
+        notes.append(f"feedback.grades: {spec.ranker} takes a click for a click, so they change nothing")
     if ranker.keeps_history:
         notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
     return ranker, notes

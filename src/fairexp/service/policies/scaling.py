@@ -43,14 +43,14 @@ class DeclaredScale:
         self.shift = np.array([column.shift or 0.0 for column in spec.columns])
         self.scale = np.array([column.scale or 1.0 for column in spec.columns])
         self.by_query = spec.scaling == "query"
-        self._n_sent, self._sees_order = spec.n_sent, spec.sees_order
+        self._n_declared, self._sees_order = spec.n_declared, spec.sees_order
         self._changes = bool(self.shift.any() or (self.scale != 1.0).any())
 
     def __call__(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         scaled = features
         if self._changes:
             with np.errstate(over="ignore"):  # what overflows is refused with all infinities
-                shift, scale = self.shift[: self._n_sent], self.scale[: self._n_sent]
+                shift, scale = self.shift[: self._n_declared], self.scale[: self._n_declared]
                 exact: Floats = (features.astype(np.float64) - shift) / scale
                 scaled = exact.astype(np.float32)
         if self.by_query:

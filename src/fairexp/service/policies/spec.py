@@ -16,6 +16,7 @@ from fairexp.fairness.exposure import CURVES
 from fairexp.mistakes import found_by_pydantic
 from fairexp.prior import read_learned
 from fairexp.registry import keeps_account, parameters_of
+from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.rankers import RANKERS
 from fairexp.service.problems import misfit
 from fairexp.yaml_reader import read_mapping
@@ -37,13 +38,15 @@ class Strict(BaseModel):
 class Feature(Strict):
     """One feature. Where shift or scale is given, the ranker sees (value - shift) / scale; otherwise see `scaling`.
 
-    `default` is for Metarank's fields that lack it.
+    `default` is for requests by field that lack it. With a `counter` requests do not bring it: it is how often the item
+    was shown, how often it was clicked, or the rate of both, drawn to the mean of all while it was shown little.
     """
 
     name: Label
     shift: Annotated[float, Field(ge=-1e30, le=1e30)] | None = None
     scale: Annotated[float, Field(ge=1e-30, le=1e30)] | None = None
     default: float | None = None
+    counter: Literal["shown", "clicked", "rate"] | None = None
 
 
 def _is_list(value: Any) -> str:
@@ -58,10 +61,16 @@ FeatureOrName = Annotated[Annotated[Label, Tag("~name")] | Annotated[Feature, Ta
 
 
 class FeedbackSpec(Strict):
-    """How events become clicks: a position counts as clicked once its events' weights add up to `threshold`."""
+    """How events become clicks: a position counts as clicked once its events' weights add up to `threshold`.
+
+    Events of the types `viewed` say that a position was seen. With several `grades`, a click is worth as many of them
+    as its weights have thresholds, for rankers that can use that.
+    """
 
     events: dict[Label, float] = Field(default={"click": 1.0}, min_length=1, max_length=100)
     threshold: Positive = 1.0
+    grades: Annotated[int, Field(ge=1, le=10)] = 1
+    viewed: list[Label] = Field(default=["viewed"], max_length=20)
     window_seconds: Positive = 86_400.0
 
 
@@ -86,6 +95,12 @@ class PriorSpec(Strict):
     spread: dict[Label, Positive] = {}
 
 
+class ItemsSpec(Strict):
+    """That fields of items and users are kept, of at most so many each; those written longest ago go first."""
+
+    most: Annotated[int, Field(ge=1)] = 10_000
+
+
 class PolicySpec(Strict):
     """A policy, as declared in a YAML file or over the API.
 
@@ -108,12 +123,20 @@ class PolicySpec(Strict):
     )
     groups: dict[Label, Positive] = Field(default={}, max_length=1000)
     group_field: Label | None = None
+    providers: dict[Label, Label] = Field(
+        default={}, max_length=100_000, description="The group of each provider, where `group_field` holds providers."
+    )
+    other_providers: Label | None = Field(default=None, description="The group of all providers not among them.")
+    items: ItemsSpec | None = None
     tolerance: Annotated[float, Field(ge=0)] = 0.1
     exposure: Annotated[
         Annotated[Literal[*CURVES], Tag("~count")] | Annotated[list[Positive], Field(fail_fast=True), Tag("~list")],  # type: ignore[valid-type]
         Discriminator(_is_list),
     ] = "reciprocal"
     length: Annotated[int, Field(ge=1)] = 10
+    pages: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="How many rankings of that length may continue each other."
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     prior: PriorSpec | None = None
     feedback: FeedbackSpec = FeedbackSpec()
@@ -130,6 +153,8 @@ class PolicySpec(Strict):
         if isinstance(self.features, list) and len(set(self.feature_names)) < self.n_features:
             raise ValueError("features: expected names that differ, got one of them again")
         self._check_prior()
+        if self.pages > 1 and isinstance(self.exposure, list) and len(self.exposure) < self.depth:
+            raise ValueError(f"exposure: expected {self.depth} positions, for all pages, got {len(self.exposure)}")
         if self.retention.rankings_seconds < self.feedback.window_seconds:
             raise ValueError(
                 "retention.rankings_seconds: expected at least feedback.window_seconds "
@@ -147,15 +172,37 @@ class PolicySpec(Strict):
             if unknown is not None:
                 raise ValueError(f"prior.{field}: expected names of features, got {unknown!r}")
 
+    @model_validator(mode="after")
+    def _known_groups(self) -> PolicySpec:
+        named = [*self.providers.values(), *([] if self.other_providers is None else [self.other_providers])]
+        for group in named:
+            if group not in self.groups:
+                known = ", ".join(self.groups) or "none"
+                raise ValueError(f"providers: expected groups of the policy ({known}), got {group[:80]!r}")
+        return self
+
+    def group_of(self, name: str | None) -> str | None:
+        """The group that a request's group or provider stands for."""
+        if name is None or (not self.providers and self.other_providers is None):
+            return name
+        return self.providers.get(name, name if name in self.groups else self.other_providers or name)
+
     @property
-    def n_sent(self) -> int:
-        """How many features requests carry for each candidate."""
+    def requested(self) -> Columns:
+        """What requests bring: all features but counters."""
+        given = [column for column in self.declared if column.counter is None]
+        names, defaults = tuple(each.name for each in given), tuple(each.default for each in given)
+        return Columns(names, defaults, self.group_field, self.items is not None)
+
+    @property
+    def n_declared(self) -> int:
+        """How many features are declared."""
         return self.features if isinstance(self.features, int) else len(self.features)
 
     @property
     def n_features(self) -> int:
         """How many features the ranker sees."""
-        return self.n_sent + self.sees_order
+        return self.n_declared + self.sees_order
 
     @property
     def sees_order(self) -> bool:
@@ -163,8 +210,13 @@ class PolicySpec(Strict):
         return self.prior is not None and self.prior.caller_order is not None
 
     @property
-    def sent(self) -> list[Feature]:
-        """The features that requests carry, in order; unnamed ones are called f0, f1, ..."""
+    def depth(self) -> int:
+        """How many positions all pages have."""
+        return self.length * self.pages
+
+    @property
+    def declared(self) -> list[Feature]:
+        """The features that are declared, in order; unnamed ones are called f0, f1, ..."""
         if isinstance(self.features, int):
             return [Feature.model_construct(name=f"f{number}") for number in range(self.features)]
         return [each if isinstance(each, Feature) else Feature.model_construct(name=each) for each in self.features]
@@ -172,7 +224,7 @@ class PolicySpec(Strict):
     @property
     def columns(self) -> list[Feature]:
         """Every feature that the ranker sees."""
-        return [*self.sent, Feature.model_construct(name=CALLER_ORDER, shift=0.0, scale=1.0)][: self.n_features]
+        return [*self.declared, Feature.model_construct(name=CALLER_ORDER, shift=0.0, scale=1.0)][: self.n_features]
 
     @property
     def feature_names(self) -> list[str]:

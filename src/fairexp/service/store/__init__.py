@@ -2,7 +2,7 @@
 
 `opening` finds the store for an address. `base` is its interface and what is written; `sql` does it for both, with
 the tables of `migrations`, arrays as bytes by `codec` and the digests of `chain`, on `sqlite` or `postgres`, which
-share `connections`.
+share `connections`; `rows` makes records of rows, `items` keeps fields of items and users.
 """
 
 from fairexp.service.store.base import (
@@ -16,9 +16,11 @@ from fairexp.service.store.base import (
     Context,
     DeletePolicy,
     Erase,
+    Fields,
     Forget,
     Head,
     Key,
+    PutFields,
     RevokeKey,
     Store,
     Write,
@@ -36,9 +38,11 @@ __all__ = [
     "Context",
     "DeletePolicy",
     "Erase",
+    "Fields",
     "Forget",
     "Head",
     "Key",
+    "PutFields",
     "RevokeKey",
     "Store",
     "Write",

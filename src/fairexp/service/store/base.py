@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from fairexp.arrays import State
 
@@ -190,6 +190,40 @@ class Erase:
     user: str
 
 
+Table = Literal["items", "users"]
+"""Of what fields are kept."""
+
+Versions = list[tuple[float, float | None, Any]]
+"""The values of a field: (since, until, value), in the order of `since`. The latest that has begun counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Some fields of an item or a user: their values from `since` on, and before `until` if that is given."""
+
+    id: str
+    values: dict[str, Any]
+    since: float
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutFields:
+    """Add fields to what is kept of a policy's items or users; `at` is now.
+
+    `first` is a number that grows with every write: of more than `most` items, those written longest ago go. An item
+    takes at most `most_bytes`: beyond, the fields that began longest ago go.
+    """
+
+    policy: int
+    table: Table
+    entries: tuple[Fields, ...]
+    at: float
+    first: int
+    most: int
+    most_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """An API key as stored: never the secret, only its SHA-256. Without `policies` it is for all of them."""
@@ -233,6 +267,7 @@ Write = (
     | AddSnapshot
     | Forget
     | Erase
+    | PutFields
     | AddKey
     | RevokeKey
 )
@@ -319,6 +354,9 @@ class Store(Protocol):
 
     def bounds(self, policy: int) -> tuple[int, int]:
         """The first and the last seq in the log, or (0, 0) where there are none."""
+
+    def fields(self, policy: int, table: Table, ids: Sequence[str]) -> dict[str, dict[str, Versions]]:
+        """What is kept of these items or users, by id and field; those of which nothing is are left out."""
 
     def keys(self) -> list[Key]:
         """All keys, revoked ones included."""

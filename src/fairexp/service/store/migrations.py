@@ -42,4 +42,14 @@ MIGRATIONS: dict[str, tuple[str | Callable[[Execute], None], ...]] = {
             policy INTEGER NOT NULL, seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL, payload BLOB NOT NULL,
             digest BLOB NOT NULL, PRIMARY KEY (policy, seq))""",
     ),
+    "0002_items": (
+        """CREATE TABLE items (
+            policy INTEGER NOT NULL, id BLOB NOT NULL, written BIGINT NOT NULL, fields BLOB NOT NULL,
+            PRIMARY KEY (policy, id))""",
+        "CREATE INDEX items_written ON items (policy, written)",
+        """CREATE TABLE users (
+            policy INTEGER NOT NULL, id BLOB NOT NULL, written BIGINT NOT NULL, fields BLOB NOT NULL,
+            PRIMARY KEY (policy, id))""",
+        "CREATE INDEX users_written ON users (policy, written)",
+    ),
 }

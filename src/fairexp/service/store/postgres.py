@@ -54,14 +54,15 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
         execute("SELECT pg_advisory_xact_lock(?)", (ACTIONS_LOCK,))
 
     def scrub(self) -> None:
-        """Copy the contexts that are left and give up the files that they were in; or, if that takes too long, do not.
+        """Copy what is left of contexts and users and give up the files it was in; or, if that takes too long, do not.
 
         Autovacuum then does what it can.
         """
         with self._as_store_errors():
             if self._writer is not None:
-                with suppress(psycopg.errors.QueryCanceled):
-                    self._writer.execute("VACUUM (FULL) contexts")
+                for table in ("contexts", "users"):
+                    with suppress(psycopg.errors.QueryCanceled):
+                        self._writer.execute(f"VACUUM (FULL) {table}")
 
     def size(self) -> int:
         return int(self.read("SELECT pg_database_size(current_database())")[0][0])

@@ -21,28 +21,39 @@ from fairexp.service.store.base import (
     AddState,
     AddVersion,
     Append,
-    Context,
     DeletePolicy,
     Erase,
     Forget,
     Head,
     Key,
     Kind,
+    PutFields,
     RevokeKey,
     StoredSnapshot,
+    Table,
     Write,
 )
 from fairexp.service.store.chain import START, sealed
 from fairexp.service.store.codec import pack
+from fairexp.service.store.items import Kept, put_fields, read_fields
 from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
+from fairexp.service.store.rows import (
+    CONTEXT,
+    encoded,
+    entry_of,
+    head_of,
+    key_of,
+    note_head,
+    snapshot_of,
+    write_context,
+)
 
 ENTRY = "policy, seq, kind, at, payload, ranking, commitment, previous, digest"
-CONTEXT = "user_id, session, query_id, request_id, salt"
 ENTRIES = f"""SELECT {", ".join("log." + name for name in ENTRY.split(", "))}, {CONTEXT}
               FROM log LEFT JOIN contexts ON contexts.policy = log.policy AND contexts.seq = log.seq"""
 VERSION = "policy, version, seq, at, spec, parameters, action, origin, by_whom, lost"
 KEY = "id, name, digest, roles, at, rate, revoked_at, policies"
-OF_POLICY = ("log", "contexts", "snapshots", "versions", "states", "heads")
+OF_POLICY = ("log", "contexts", "snapshots", "versions", "states", "heads", "items", "users")
 """The tables that hold what belongs to a policy."""
 
 DELETED = "-"
@@ -97,7 +108,7 @@ class SqlStore:
             rows = self.database.read(
                 "SELECT policy, seq, digest, forgotten FROM heads WHERE policy <> ?", (ADMINISTRATION.policy,)
             )
-            self._heads = {policy: _head(row) for policy, *row in rows}
+            self._heads = {policy: head_of(row) for policy, *row in rows}
         except BaseException:
             self.database.close()
             raise
@@ -157,7 +168,7 @@ class SqlStore:
     def _note_heads(self, before: dict[int, Head], execute: Execute) -> None:
         for policy, head in self._heads.items():
             if before.get(policy) is not head:
-                _note_head(policy, head, execute)
+                note_head(policy, head, execute)
 
     @singledispatchmethod
     def _write(self, write: Write, execute: Execute) -> None:
@@ -183,10 +194,10 @@ class SqlStore:
         # Other processes write here too (`fairexp keys`), so where the log ends is asked for, not remembered.
         self.database.serialize(execute)
         found = execute("SELECT seq, digest, forgotten FROM heads WHERE policy = ?", (ADMINISTRATION.policy,))
-        head = _head(found[0]) if found else START
+        head = head_of(found[0]) if found else START
         payload = pack({"by": write.by, "action": write.action, "policy": write.policy, "details": write.details}, {})
         entry = Append(ADMINISTRATION.policy, head.seq + 1, Kind.ACTION, write.at, payload)
-        _note_head(ADMINISTRATION.policy, self._append(entry, head, execute), execute)
+        note_head(ADMINISTRATION.policy, self._append(entry, head, execute), execute)
 
     @_write.register
     def _(self, write: AddPolicy, execute: Execute) -> None:
@@ -240,7 +251,12 @@ class SqlStore:
 
     @_write.register
     def _(self, write: Erase, execute: Execute) -> None:
-        execute("DELETE FROM contexts WHERE user_id = ?", (_encoded(write.user),))
+        execute("DELETE FROM contexts WHERE user_id = ?", (encoded(write.user),))
+        execute("DELETE FROM users WHERE id = ?", (encoded(write.user),))
+
+    @_write.register
+    def _(self, write: PutFields, execute: Execute) -> None:
+        put_fields(write, execute)
 
     @_write.register
     def _(self, write: AddKey, execute: Execute) -> None:
@@ -275,12 +291,12 @@ class SqlStore:
     def version_state(self, policy: int, version: int) -> StoredSnapshot | None:
         sql = "SELECT seq, at, payload, digest FROM states WHERE policy = ? AND version = ?"
         rows = self.database.read(sql, (policy, version))
-        return _snapshot(rows[0]) if rows else None
+        return snapshot_of(rows[0]) if rows else None
 
     def snapshots(self, policy: int) -> Iterator[StoredSnapshot]:
         for seq in self.snapshot_seqs(policy):
             sql = "SELECT seq, at, payload, digest FROM snapshots WHERE policy = ? AND seq = ?"
-            yield from (_snapshot(row) for row in self.database.read(sql, (policy, seq)))
+            yield from (snapshot_of(row) for row in self.database.read(sql, (policy, seq)))
 
     def snapshot_seqs(self, policy: int) -> list[int]:
         sql = "SELECT seq FROM snapshots WHERE policy = ? ORDER BY seq DESC"
@@ -288,104 +304,43 @@ class SqlStore:
 
     def entries(self, policy: int, *, after: int, limit: int) -> list[Append]:
         sql = f"{ENTRIES} WHERE log.policy = ? AND log.seq > ? ORDER BY log.seq LIMIT ?"
-        return [_entry(row) for row in self.database.read(sql, (policy, after, limit))]
+        return [entry_of(row) for row in self.database.read(sql, (policy, after, limit))]
 
     def entry(self, policy: int, seq: int) -> Append | None:
         rows = self.database.read(f"{ENTRIES} WHERE log.policy = ? AND log.seq = ?", (policy, seq))
-        return _entry(rows[0]) if rows else None
+        return entry_of(rows[0]) if rows else None
 
     def feedback(self, policy: int, ranking: int) -> list[Append]:
         sql = f"{ENTRIES} WHERE log.policy = ? AND log.ranking = ? ORDER BY log.seq"
-        return [_entry(row) for row in self.database.read(sql, (policy, ranking))]
+        return [entry_of(row) for row in self.database.read(sql, (policy, ranking))]
 
     def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
         below = 2**62 if before is None else before
         sql = f"{ENTRIES} WHERE log.policy = ? AND log.kind = ? AND log.seq < ? ORDER BY log.seq DESC LIMIT ?"
-        return [_entry(row) for row in self.database.read(sql, (policy, int(kind), below, limit))]
+        return [entry_of(row) for row in self.database.read(sql, (policy, int(kind), below, limit))]
 
     def named(self, request_id: str) -> dict[int, tuple[int, float]]:
         sql = """SELECT log.policy, log.seq, log.at FROM contexts
                  JOIN log ON log.policy = contexts.policy AND log.seq = contexts.seq
                  WHERE contexts.request_id = ? ORDER BY log.policy, log.seq"""
-        return {policy: (seq, at) for policy, seq, at in self.database.read(sql, (_encoded(request_id),))}
+        return {policy: (seq, at) for policy, seq, at in self.database.read(sql, (encoded(request_id),))}
 
     def shown_to(self, user: str) -> int:
-        return int(self.database.read("SELECT COUNT(*) FROM contexts WHERE user_id = ?", (_encoded(user),))[0][0])
+        return int(self.database.read("SELECT COUNT(*) FROM contexts WHERE user_id = ?", (encoded(user),))[0][0])
 
     def head(self, policy: int) -> Head:
         rows = self.database.read("SELECT seq, digest, forgotten FROM heads WHERE policy = ?", (policy,))
-        return _head(rows[0]) if rows else START
+        return head_of(rows[0]) if rows else START
 
     def bounds(self, policy: int) -> tuple[int, int]:
         low, high = self.database.read("SELECT MIN(seq), MAX(seq) FROM log WHERE policy = ?", (policy,))[0]
         return low or 0, high or 0
 
+    def fields(self, policy: int, table: Table, ids: Sequence[str]) -> dict[str, Kept]:
+        return read_fields(policy, table, ids, self.database.read)
+
     def keys(self) -> list[Key]:
-        return [_key(row) for row in self.database.read(f"SELECT {KEY} FROM keys ORDER BY at, id")]
+        return [key_of(row) for row in self.database.read(f"SELECT {KEY} FROM keys ORDER BY at, id")]
 
     def size(self) -> int:
         return self.database.size()
-
-
-def _note_head(policy: int, head: Head, execute: Execute) -> None:
-    execute(
-        """INSERT INTO heads (policy, seq, digest, forgotten) VALUES (?, ?, ?, ?)
-           ON CONFLICT (policy) DO UPDATE
-           SET seq = excluded.seq, digest = excluded.digest, forgotten = excluded.forgotten""",
-        (policy, head.seq, head.digest, head.forgotten),
-    )
-
-
-def _snapshot(row: Row) -> StoredSnapshot:
-    seq, at, payload, digest = row
-    return StoredSnapshot(seq, at, bytes(payload), bytes(digest))
-
-
-def _entry(row: Row) -> Append:
-    """An entry as found: what is of another type than it was written in is left for the digest to tell."""
-    policy, seq, kind, at, payload, ranking, commitment, previous, digest, *context = row
-    chained = (_bytes(commitment), _bytes(previous), _bytes(digest))
-    return Append(policy, seq, _kind(kind), at, _bytes(payload), ranking, _context(context), *chained)
-
-
-def write_context(execute: Execute, policy: int, seq: int, context: Context) -> None:
-    """Keep the context of an entry. As bytes: PostgreSQL has texts without NUL only."""
-    texts = (context.user, context.session, context.query_id, context.request_id)
-    row = (policy, seq, *(None if text is None else _encoded(text) for text in texts), context.salt)
-    execute(f"INSERT INTO contexts (policy, seq, {CONTEXT}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def _context(row: Sequence[Any]) -> Context | None:
-    *texts, salt = row
-    if salt is None:
-        return None
-    user, session, query_id, request_id = (
-        None if text is None else _bytes(text).decode(errors="surrogateescape") for text in texts
-    )
-    return Context(user, session, query_id, request_id, _bytes(salt)[: hashlib.blake2b.MAX_KEY_SIZE])
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")
-
-
-def _kind(number: Any) -> Any:
-    try:
-        return Kind(number)
-    except ValueError:
-        return number
-
-
-def _bytes(value: Any) -> bytes:
-    return value if isinstance(value, bytes) else b"" if value is None else str(value).encode(errors="replace")
-
-
-def _key(row: Row) -> Key:
-    id_, name, digest, roles, at, rate, revoked_at, policies = row
-    limits = () if policies is None else tuple(policies.split(","))
-    return Key(id_, name, bytes(digest), tuple(roles.split(",")), at, rate, revoked_at, limits)
-
-
-def _head(row: Sequence[Any]) -> Head:
-    seq, digest, forgotten = row
-    return Head(seq, _bytes(digest), forgotten)

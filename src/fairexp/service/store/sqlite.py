@@ -56,14 +56,15 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
                     self._empty_log(self._writer)
 
     def scrub(self) -> None:
-        """Copy the contexts that are left, overwrite the table that they were in, and empty the write-ahead log.
+        """Copy what is left of contexts and users, overwrite the tables that it was in, and empty the write-ahead log.
 
         Rows are overwritten when they are deleted, but pages that were split may hold a copy in what they leave empty.
         """
         with self._as_store_errors():
             if self._writer is not None:
                 with self._begin(self._writer):
-                    _rebuild_contexts(self._writer)
+                    for table in ("contexts", "users"):
+                        _rebuild(self._writer, table)
                 self._empty_log(self._writer)
 
     def serialize(self, execute: Execute) -> None:
@@ -148,12 +149,12 @@ def _narrow(file: Path, rights: int) -> None:
         LOG.warning(f"store: {file} is open to others (mode {rights:o}), and only its owner can change that: chmod 600")
 
 
-def _rebuild_contexts(writer: sqlite3.Connection) -> None:
-    known = "SELECT sql FROM sqlite_master WHERE tbl_name = 'contexts' AND sql IS NOT NULL ORDER BY type DESC"
-    table, *indexes = [sql for (sql,) in writer.execute(known).fetchall()]
-    writer.execute("ALTER TABLE contexts RENAME TO contexts_before")
+def _rebuild(writer: sqlite3.Connection, name: str) -> None:
+    known = "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY type DESC"
+    table, *indexes = [sql for (sql,) in writer.execute(known, (name,)).fetchall()]
+    writer.execute(f"ALTER TABLE {name} RENAME TO {name}_before")
     writer.execute(table)
-    writer.execute("INSERT INTO contexts SELECT * FROM contexts_before")
-    writer.execute("DROP TABLE contexts_before")
+    writer.execute(f"INSERT INTO {name} SELECT * FROM {name}_before")
+    writer.execute(f"DROP TABLE {name}_before")
     for index in indexes:
         writer.execute(index)

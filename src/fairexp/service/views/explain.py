@@ -64,8 +64,8 @@ def _moved(shown: Shown) -> list[dict[str, Any]]:
             moved.append(
                 {
                     "item": known.ids[place],
-                    "position": position + 1,
-                    "drawn_at": place + 1,
+                    "position": shown.first + position + 1,
+                    "drawn_at": shown.first + place + 1,
                     "past": [known.ids[other] for other in passed],
                     "against_certain_orders": [known.ids[other] for other in passed if known.above[position, other]],
                 }

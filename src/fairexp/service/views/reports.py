@@ -136,7 +136,7 @@ def ranking_report(
     items = [
         {
             "id": item,
-            "position": position + 1,
+            "position": shown.first + position + 1,
             "score": float(shown.scores[position]),
             "group": None if shown.groups is None else names[shown.groups[position]],
             "block": int(block[position]),
@@ -170,6 +170,7 @@ def _feedback(feedback: Feedback, shown: Shown) -> dict[str, Any]:
         "at": feedback.at,
         "status": feedback.status,
         "clicked": [ids[position] for position in feedback.clicks],
+        "measured": None if feedback.measured is None else feedback.measured[1].tolist(),
         "events": [
             {"id": event.id, "type": event.type, "item": ids[event.position], "weight": event.weight, "at": event.at}
             for event in feedback.events

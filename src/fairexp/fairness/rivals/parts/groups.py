@@ -99,6 +99,10 @@ class FairToGroups(LearnedRelevance):
             self._seen = self._seen + np.asarray(ranking.memory["seen"], dtype=np.int64)
             self._seen_features = self._seen_features + np.asarray(ranking.memory["seen_features"], dtype=np.float64)
 
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        assert ranking.groups is not None and ranking.exposure is not None
+        self.spent = self.spent + amounts_by_group(ranking.groups, measured - ranking.exposure, self.n_groups)
+
     def _check_query(self, query: Query) -> None:
         super()._check_query(query)
         expected = f"a group from 0 to {self.n_groups - 1} for every candidate"

@@ -37,6 +37,7 @@ class LearnedRelevance(Ranker):
     """
 
     rescaling = "factor"
+    uses_grades = True
     relative_cost = 5.0
 
     def __init__(
@@ -83,8 +84,14 @@ class LearnedRelevance(Ranker):
         return self._show(query, shown, scores, exposure=self.exposure[: len(shown)].copy(), memory=memory)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        self._learn(ranking, clicks.astype(np.float64))
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        self._learn(ranking, grades.astype(np.float64))
+
+    def _learn(self, ranking: Ranking, rewards: Floats) -> None:
         shown = self.exposure[: len(ranking)] if ranking.exposure is None else ranking.exposure
-        self._relevance.add(shortened(ranking.features), clicks / np.maximum(shown, self.clip))
+        self._relevance.add(shortened(ranking.features), rewards / np.maximum(shown, self.clip))
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)

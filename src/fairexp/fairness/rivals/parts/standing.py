@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -120,6 +122,12 @@ class EitherLevel(FairToGroups):
         assert ranking.query_id is not None
         self.queries.note(ranking.query_id, ranking.memory["documents"].tolist(), ranking.number)
         self._book_shown(ranking)
+
+    def _measure(self, ranking: Ranking, measured: Floats) -> None:
+        if not self.by_item:
+            super()._measure(ranking, measured)
+        elif ranking.exposure is not None:
+            self._book_shown(replace(ranking, exposure=measured - ranking.exposure))
 
     def _book_shown(self, ranking: Ranking) -> None:
         """Add what a ranking gives to its documents by being shown."""

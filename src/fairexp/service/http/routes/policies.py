@@ -57,7 +57,7 @@ def _limits(service: Service) -> dict[str, Any]:
     return {
         "known": tuple(PolicySpec.model_fields),
         "most_values": max(settings.max_features, settings.max_length),
-        "most_keys": max(MOST_KEYS, settings.max_groups),
+        "most_keys": max(MOST_KEYS, settings.max_groups, settings.max_providers),
     }
 
 

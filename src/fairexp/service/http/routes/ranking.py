@@ -27,20 +27,22 @@ router = APIRouter()
 @router.post(
     "/v1/policies/{policy}/rank",
     dependencies=[allow("rank", "policy")],
-    **documented(RankRequest, RankAnswer, refusals=(404, 409)),
+    **documented(RankRequest, RankAnswer, refusals=(404, 409, 410)),
 )
 async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] = False) -> Response:
     """Choose what to show, charge its exposure, and keep the record; answered when that is on disk."""
     started = time.perf_counter()
     service = service_of(request)
-    spec = service.expected(policy)
-    limits = {"n_features": spec.n_sent, "max_candidates": service.settings.max_candidates}
-    asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
+    columns = service.expected(policy)
+    limits = {"columns": columns, "max_candidates": service.settings.max_candidates}
+    read = await service.read(request, "max_body_bytes", read_ranking, **limits)
+    asked = await service.fill(policy, read, columns)
     ranked = await service.rank(
         policy,
-        lambda runtime: candidates_of(asked, runtime, spec),
+        lambda runtime: candidates_of(asked, runtime, columns),
         request_id=asked.context.get("request_id"),
         asked=asked.digest,
+        after=asked.after,
     )
     content = _told(policy, ranked)
     if explain:
@@ -55,7 +57,7 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
     items = [
         {"id": item, "position": position, "score": score, "group": group}
         for position, (item, score, group) in enumerate(
-            zip(shown.ids, shown.scores.tolist(), groups, strict=True), start=1
+            zip(shown.ids, shown.scores.tolist(), groups, strict=True), start=shown.first + 1
         )
     ]
     return {
@@ -108,11 +110,12 @@ async def _learn_or_tell(request: Request, given: FeedbackGiven) -> dict[str, An
 async def _learn(request: Request, given: FeedbackGiven) -> dict[str, Any]:
     service, ranking_id = service_of(request), given.ranking_id
     check_policy(request, service.engine.policy_of(ranking_id).row.name)
-    learned = await service.learn(ranking_id, [_event(each) for each in given.events], final=given.final)
+    events = [_event(each) for each in given.events]
+    learned = await service.learn(ranking_id, events, final=given.final, seen=given.seen)
     told = {"accepted": learned.accepted, "duplicates": learned.duplicates, "status": learned.status}
     return {"ranking_id": ranking_id, **told}
 
 
 def _event(given: EventGiven) -> GivenEvent:
     position = None if given.position is None else given.position - 1
-    return GivenEvent(given.id, given.type, given.item, position, given.weight, given.at)
+    return GivenEvent(given.id, given.type, given.item, position, given.weight, given.at, given.exposure)
