@@ -43,7 +43,7 @@ class Ranker(ABC):
     """Whether memory grows with the number of rounds."""
 
     keeps_account: bool = False
-    """Whether it keeps an account of the exposure that each group has had, and goes by it: whether it is fair."""
+    """Whether it keeps an account of the exposure that each group has had: whether it is fair to groups."""
 
     keeps_tolerance: bool = False
     """Whether it has a tolerance for unfairness, and says of each ranking whether that was met (`qualified`)."""

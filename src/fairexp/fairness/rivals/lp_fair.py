@@ -40,7 +40,7 @@ class LPFair(FairToGroups):
     trade_off = TradeOff("control", (0.0, 0.01, 0.1, 1.0, 10.0))
     fair_to = "group exposure in expectation, per query, made up for in total"
     needs = "position bias; merit by group, or it is estimated; scipy"
-    relative_cost = 40.0
+    relative_cost = 150.0
 
     def __init__(
         self,
