@@ -138,6 +138,7 @@ class Ranking:
             features=self.features[kept],
             scores=self.scores[kept],
             groups=None if self.groups is None else self.groups[kept],
+            document_ids=None if self.document_ids is None else self.document_ids[kept],
             exposure=None if self.exposure is None else self.exposure[kept],
             memory=memory,
         )

@@ -52,7 +52,8 @@ class Ranker(ABC):
 
     rescaling: Literal["affine", "factor", "none"] = "affine"
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
-    model depends on where 0 is), or nothing (where weights are given in the features' own units)."""
+    model depends on where 0 is), or nothing (where weights are given in the features' own units, or where units do not
+    matter)."""
 
     def __init__(self, n_features: int, *, length: int = 10, seed: Seed = None) -> None:
         self.n_features = check_count("n_features", n_features)

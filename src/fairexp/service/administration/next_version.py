@@ -69,7 +69,8 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     if comparable and MODEL not in drop:
         runtime.scale.take_over(before.scale, matching, offset)
     seen = _in_units(matching, before, runtime)
-    if model and account and seen.is_identity and before.parameters == parameters:
+    same = before.parameters == parameters and before.spec.length == spec.length
+    if model and account and seen.is_identity and same:
         ranker.restore(before.ranker.state())  # to the bit
     else:
         try:
@@ -95,12 +96,13 @@ def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool
     totals, old, new = before.totals, before.spec, after.spec
     gone = [name for name, stays in _staying(old.feature_names, new.feature_names) if not stays]
     fresh = [name for name, was_there in _staying(new.feature_names, old.feature_names) if not was_there]
+    by_feature = model and not before.needs_query_id  # rankers that learn per query know nothing of features
     kept: list[str] = []
     lost: list[str] = []
     if totals.updates:
         learned = f"what was learned in {totals.updates:,} updates"
         (kept if model else lost).append(learned)
-        lost += [f"what was learned of feature {name!r}" for name in gone if model]
+        lost += [f"what was learned of feature {name!r}" for name in gone if by_feature]
     if not model and totals.rounds:
         lost.append("feedback that is still to come for earlier rankings: it is noted and not learned from")
     if before.ranker.keeps_account and totals.rounds:
@@ -110,7 +112,7 @@ def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool
         lost += [
             f"the account of group {name!r} (exposure {amounts[name]:.4g})" for name in amounts if name not in stay
         ]
-    added = [f"feature {name!r} starts at weight 0" for name in fresh if model]
+    added = [f"feature {name!r} starts at weight 0" for name in fresh if by_feature]
     if after.ranker.keeps_account:
         starts = zip(new.group_names, after.totals.exposure.tolist(), strict=True)
         added += [

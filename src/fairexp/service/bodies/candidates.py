@@ -24,6 +24,8 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
     if asked.problem is not None:
         code, message, status, field = asked.problem
         raise ServiceError(code, message, status=status, field=field)
+    if runtime.needs_query_id:
+        _check_query(asked, runtime)
     groups, features = _paths(asked, spec)
     return Candidates(
         ids=asked.ids,
@@ -34,6 +36,20 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
         asked=asked.digest,
         whole=asked.form == "items",
     )
+
+
+def _check_query(asked: Asked, runtime: Runtime) -> None:
+    """Refuse what a ranker that learns of each query by itself cannot know again, or cannot hold."""
+    ranker, most = runtime.spec.ranker, runtime.parameters["max_documents"]
+    if "query_id" not in asked.context:
+        remedy = "Send the same id with the same query every time."
+        if asked.form == "items":
+            remedy = "Metarank's form has none: ask /v1/policies/POLICY/rank."
+        raise invalid("query_id", "nothing", f"the query's id, by which {ranker} knows what it has learned", remedy)
+    if len(asked.ids) > most:
+        raise invalid(
+            asked.form, f"{len(asked.ids)} candidates", f"at most {most}, the parameter max_documents of {ranker}"
+        )
 
 
 def _paths(asked: Asked, spec: PolicySpec) -> tuple[str, str | None]:

@@ -6,6 +6,7 @@ entries, `show_again` and `learn_again` replay them, and both ways lead to the s
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -75,6 +76,7 @@ class Runtime:
         self.curve: Floats = exposure_curve(spec.exposure, spec.length)
         self.shares = spec.shares
         self.is_fair = ranker.keeps_tolerance
+        self.needs_query_id = ranker.needs_query_id
         self._by_increments = ranker.learns_by_increments
 
     @staticmethod
@@ -103,7 +105,8 @@ class Runtime:
         rescaled = self.scale.proposal(candidates.features)
         if rescaled is not None:
             self._rescale(*rescaled)
-        query = Query(features=self.scale(candidates.features), groups=candidates.groups)
+        known_by = self._known_by(candidates)
+        query = Query(features=self.scale(candidates.features), groups=candidates.groups, **known_by)
         spent = None if self.shares is None else self.totals.exposure
         ranking = self.ranker.rank(query, length=candidates.k)
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
@@ -129,9 +132,16 @@ class Runtime:
             believed=ranking.belief is not None,
             rescaled=rescaled,
             asked=candidates.asked,
+            query=known_by.get("query_id", ""),
         )
         self._count(shown)
         return shown, ranking.belief
+
+    def _known_by(self, candidates: Candidates) -> dict[str, Any]:
+        """What a ranker that learns of each query by itself knows this one by; nothing for others."""
+        if not self.needs_query_id or "query_id" not in candidates.context:
+            return {}
+        return {"query_id": query_key(candidates.context["query_id"]), "document_ids": candidates.ids}
 
     def show_again(self, shown: Shown) -> None:
         """Replay a ranking from the log."""
@@ -243,6 +253,15 @@ class Runtime:
         runtime.scale.restore(part("scale."))
         runtime.at = float(meta["at"])
         return runtime
+
+
+def query_key(query_id: str) -> str:
+    """What stands for a query's id in entries and in what was learned: its text, which may be a user's, does not stay.
+
+    >>> query_key("shoes")
+    '10ff2e0522957c768742b50d58dcc706'
+    """
+    return hashlib.blake2b(query_id.encode(), digest_size=16, person=b"fairexp-query").hexdigest()
 
 
 def matched(before: PolicySpec, now: PolicySpec) -> tuple[Matching, Floats]:

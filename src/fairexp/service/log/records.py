@@ -55,7 +55,8 @@ class Shown:
 
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
     this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
-    `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
+    `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for, and where
+    the ranker learns of each query by itself, `query` is what it knows the query by.
     """
 
     seq: int
@@ -79,6 +80,7 @@ class Shown:
     believed: bool = True
     rescaled: tuple[Floats, Floats] | None = None
     asked: str = ""
+    query: str = ""
     rest: Rest | None = None
 
     @property
@@ -131,6 +133,8 @@ class Shown:
             features=self.features.astype(np.float64),
             scores=self.scores,
             groups=self.groups,
+            query_id=self.query or None,
+            document_ids=np.array(self.ids) if self.query else None,
             ranker=identity,
             number=self.number,
             memory=self.memory,
@@ -171,6 +175,8 @@ class Shown:
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
         if self.asked:
             meta["asked"] = self.asked
+        if self.query:
+            meta["query"] = self.query
         if self.rest is not None:
             meta["took"] = self.rest.took
             arrays.update({"rest": self.rest.order.astype(np.int32), "r.scores": self.rest.scores})
@@ -219,6 +225,7 @@ class Shown:
             believed=meta["believed"],
             rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
             asked=meta.get("asked", ""),
+            query=meta.get("query", ""),
             rest=None if "rest" not in arrays else _rest(meta, arrays),
         )
 

@@ -32,6 +32,7 @@ class PerQuery(Ranker):
 
     scores_unseen = False
     needs_query_id = True
+    rescaling = "none"
     fields: ClassVar[Mapping[str, Field]]
 
     def __init__(
