@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.client import calls
 from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
-from fairexp.client.calls import Call, Event, Value
+from fairexp.client.calls import Call, Event, Groups, Value
 
 
 class AsyncClient:
@@ -34,13 +34,16 @@ class AsyncClient:
         ids: Sequence[str],
         features: ArrayLike,
         *,
-        groups: Sequence[str] | None = None,
+        groups: Groups | None = None,
         k: int | None = None,
         query_id: str | None = None,
         user: str | None = None,
         session: str | None = None,
         request_id: str | None = None,
         explain: bool = False,
+        pinned: Mapping[str, int] | None = None,
+        segment: str | None = None,
+        weight: float | None = None,
     ) -> RankedList:
         """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
 
@@ -57,6 +60,9 @@ class AsyncClient:
             session=session,
             request_id=request_id,
             explain=explain,
+            pinned=pinned,
+            segment=segment,
+            weight=weight,
         )
         return await self._send(call)
 

@@ -16,6 +16,7 @@ from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Po
 from fairexp.errors import ArgumentError, FairexpError
 
 Event = Mapping[str, Any]
+Groups = Sequence[str] | Mapping[str, Sequence[str]]
 Value = TypeVar("Value")
 
 
@@ -58,18 +59,21 @@ def rank(
     ids: Sequence[str],
     features: ArrayLike,
     *,
-    groups: Sequence[str] | None,
+    groups: Groups | None,
     k: int | None,
     query_id: str | None,
     user: str | None,
     session: str | None,
     request_id: str | None,
     explain: bool,
+    pinned: Mapping[str, int] | None,
+    segment: str | None,
+    weight: float | None,
 ) -> Call[RankedList]:
     """Candidates, with `features` (n, d) as base64."""
     body: dict[str, Any] = {"ids": list(ids), "features": encoded(features, n=len(ids))}
-    extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
-    extra["request_id"] = request_id
+    extra: dict[str, Any] = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
+    extra |= {"request_id": request_id, "pinned": pinned, "segment": segment, "weight": weight}
     body.update({key: value for key, value in extra.items() if value is not None})
     return Call(RankedList, "POST", policy_path(policy, "rank"), body, flags(explain=explain))
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.client import calls
 from fairexp.client.answers import Action, Change, Fairness, FeedbackOutcome, Policy, PolicyLine, RankedList, Record
-from fairexp.client.calls import Call, Event, Value
+from fairexp.client.calls import Call, Event, Groups, Value
 
 
 class Client:
@@ -34,16 +34,21 @@ class Client:
         ids: Sequence[str],
         features: ArrayLike,
         *,
-        groups: Sequence[str] | None = None,
+        groups: Groups | None = None,
         k: int | None = None,
         query_id: str | None = None,
         user: str | None = None,
         session: str | None = None,
         request_id: str | None = None,
         explain: bool = False,
+        pinned: Mapping[str, int] | None = None,
+        segment: str | None = None,
+        weight: float | None = None,
     ) -> RankedList:
         """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
 
+        `groups` is a name for each candidate, or a list of them for each attribute that the policy's constraints go by.
+        `pinned` says which candidates must stand at which positions, counted from 1.
         Asking again with the same `request_id` gives the same ranking again, and nothing is charged twice.
         """
         call = calls.rank(
@@ -57,6 +62,9 @@ class Client:
             session=session,
             request_id=request_id,
             explain=explain,
+            pinned=pinned,
+            segment=segment,
+            weight=weight,
         )
         return self._send(call)
 

@@ -35,7 +35,7 @@ def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) ->
     running.client.post("/v1/feedback", json={"ranking_id": ranked["ranking_id"], "events": events})
     text = running.client.get("/metrics").text
     gap = running.client.get("/v1/policies/shop/fairness").json()["pairs"][0]["unfairness"]
-    assert f'fairexp_unfairness{{pair="small/large",policy="shop"}} {gap}' in text
+    assert f'fairexp_unfairness{{constraint="groups",pair="small/large",policy="shop"}} {gap}' in text
     for line in (
         'fairexp_rank_seconds_count{policy="shop"} 1.0',
         'fairexp_feedback_events_total{outcome="learned",policy="shop"} 1.0',

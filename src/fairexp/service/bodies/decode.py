@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -30,6 +30,7 @@ from fairexp.service.bodies.forms import (
 from fairexp.service.problems import ServiceError, invalid, misfit
 
 Form = TypeVar("Form")
+Group = str | dict[str, str] | None
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 MOST_KEYS = 100
 """Most keys of an object in a policy, however many groups are allowed."""
@@ -39,8 +40,22 @@ MOST_DEEP = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Special:
+    """What few requests say: positions (from 1) of candidates by id, the segment, and what attention is worth."""
+
+    pinned: dict[str, int] = field(default_factory=dict)
+    segment: str | None = None
+    weight: float = 1.0
+
+
+PLAIN = Special()
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for.
+    """A rank request in any form: groups (n) by name, features (n, d) before scaling, and fields as JSON if asked for.
+
+    A group is a name for each attribute where the policy has several.
 
     Where it has an id, `digest` says in short what was asked for, whatever the policy is by now; and what keeps it from
     being ranked is put off as `problem`: it may have been ranked before, by an earlier version of the policy.
@@ -48,13 +63,14 @@ class Asked:
 
     form: Literal["candidates", "ids", "items"]
     ids: list[str]
-    groups: Sequence[str | None]
+    groups: Sequence[Group]
     features: NDArray[np.float32]
     k: int | None = None
     context: dict[str, str] = field(default_factory=dict)
     fields: list[bytes] | None = None
     digest: str = ""
     problem: tuple[str, str, int, str | None] | None = None
+    special: Special = PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +107,15 @@ def _not_json(error: ValueError, where: str = "") -> ServiceError:
 def read_ranking(body: bytes, *, n_features: int, max_candidates: int) -> Asked:
     """A rank request in either of our own forms."""
     request = decoded(RankRequest, body)
+    asked = _read(request, n_features, max_candidates)
+    special = Special(request.pinned, request.segment, 1.0 if request.weight is None else request.weight)
+    if special == PLAIN:
+        return asked
+    digest = asked.digest and _digest(asked.digest.encode(), msgspec.json.encode(special))
+    return replace(asked, special=special, digest=digest)
+
+
+def _read(request: RankRequest, n_features: int, max_candidates: int) -> Asked:
     if (request.candidates is None) == (request.ids is None and request.features is None):
         raise invalid("candidates", "both forms or none", "either candidates, or ids, groups and features")
     context = {
@@ -125,9 +150,7 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     n = len(request.ids)
     _check_number("ids", n, max_candidates)
     _check_ids(request.ids, "ids[{}]")
-    groups: Sequence[str | None] = [None] * n if request.groups is None else request.groups
-    if len(groups) != n:
-        raise invalid("groups", f"{len(groups)} groups", f"{n}, one per id")
+    groups = _by_candidate(request.groups, n)
     features, problem = _from_base64(request.features, n, n_features)
     if problem is not None and (request.request_id is None or features is None):
         raise problem
@@ -135,10 +158,22 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     return _asked("ids", request.ids, groups, features, request.k, context, problem)
 
 
+def _by_candidate(groups: list[str] | dict[str, list[str]] | None, n: int) -> Sequence[Group]:
+    """The group of each candidate: a name, or a name for each attribute."""
+    if groups is None:
+        return [None] * n
+    for attribute, names in groups.items() if isinstance(groups, dict) else (("", groups),):
+        if len(names) != n:
+            raise invalid(f"groups.{attribute}".rstrip("."), f"{len(names)} groups", f"{n}, one per id")
+    if isinstance(groups, list):
+        return groups
+    return [dict(zip(groups, names, strict=True)) for names in zip(*groups.values(), strict=True)] or [None] * n
+
+
 def _asked(
     form: Literal["candidates", "ids"],
     ids: list[str],
-    groups: Sequence[str | None],
+    groups: Sequence[Group],
     features: NDArray[np.float32],
     k: int | None,
     context: dict[str, str],

@@ -32,26 +32,39 @@ Weight = Annotated[
 ]
 
 
+PinnedAt = Annotated[int, Meta(ge=1, le=2**53, description="The position, from 1, at which the candidate must stand.")]
+Attention = Annotated[
+    float,
+    Meta(
+        gt=0, le=1e6, description="What attention is worth this time, where 1 is usual: exposure is charged times it."
+    ),
+]
+
+
 class Candidate(Struct, forbid_unknown_fields=True):
-    """One candidate; features in the policy's order."""
+    """One candidate; features in the policy's order. `group` is by attribute where the policy has `constraints`."""
 
     id: Name
     features: list[float]
-    group: Label | None = None
+    group: Label | dict[Label, Label] | None = None
 
 
 class RankRequest(Struct, forbid_unknown_fields=True):
     """Candidates one by one with their features as numbers; or `ids`, `groups` and the matrix as base64.
 
-    `features` is then the base64 of the row-major little-endian float32 matrix (n, d).
+    `features` is then the base64 of the row-major little-endian float32 matrix (n, d), and `groups` a list, or one for
+    each attribute. `pinned` says which candidates must stand at which positions.
     """
 
     query_id: Name | None = None
     candidates: list[Candidate] | None = None
     ids: list[Name] | None = None
-    groups: list[Label] | None = None
+    groups: list[Label] | dict[Label, list[Label]] | None = None
     features: str | None = None
     k: Count | None = None
+    pinned: dict[Name, PinnedAt] = {}
+    segment: Name | None = None
+    weight: Attention | None = None
     user: Name | None = None
     session: Name | None = None
     request_id: RequestId | None = None

@@ -15,11 +15,12 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.totals import Totals
-from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
+from fairexp.service.log.records import Account, Event, Feedback, Floats32, Shown, considered, groups_of
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
@@ -30,7 +31,9 @@ from fairexp.types import Belief, Query, Ranking
 class Candidates:
     """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them.
 
-    `asked` is a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
+    With constraints, numbers of labels (n,) by attribute instead of groups. `pinned` is the candidate that must stand
+    at a position, both from 0; `segment` is what accounts are kept by, and `weight` what attention is worth. `asked` is
+    a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
     """
 
     ids: list[str]
@@ -40,6 +43,22 @@ class Candidates:
     context: dict[str, Any] = field(default_factory=dict)
     asked: str = ""
     whole: bool = False
+    labels: dict[str, Ints] = field(default_factory=dict)
+    pinned: dict[int, int] = field(default_factory=dict)
+    segment: str | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where a constraint stands: what its groups (G,) have had as it counts that, and are owed; its largest gap.
+
+    `spent` is None where there is an account for each query or segment; the gap is then that of the latest ranking.
+    """
+
+    spent: Floats | None
+    shares: Floats
+    gap: float
 
 
 class Runtime:
@@ -74,7 +93,7 @@ class Runtime:
         self.scaling = DeclaredScale(spec)
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.length)
-        self.shares = spec.shares
+        self.accounts = spec.accounts
         self.is_fair = ranker.keeps_tolerance
         self.needs_query_id = ranker.needs_query_id
         self._by_increments = ranker.learns_by_increments
@@ -84,7 +103,7 @@ class Runtime:
         """The first version of a policy, and what its construction warned of."""
         parameters = resolve_parameters(spec)
         ranker, notes = build_ranker(spec, parameters)
-        totals = Totals(spec.shares, length=spec.length)
+        totals = Totals(*owed_by(spec), length=spec.length)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
         return runtime, notes
 
@@ -107,9 +126,9 @@ class Runtime:
             self._rescale(*rescaled)
         known_by = self._known_by(candidates)
         query = Query(features=self.scale(candidates.features), groups=candidates.groups, **known_by)
-        spent = None if self.shares is None else self.totals.exposure
+        spent = list(self.totals.exposures)
         ranking = self.ranker.rank(query, length=candidates.k)
-        place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
+        place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, candidates.labels, ranking)
         shown = Shown(
             seq=self.seq + 1,
             at=max(at, self.at),
@@ -125,17 +144,37 @@ class Runtime:
             place=place,
             considered=remembered,
             exposure=ranking.exposure,
-            spent=spent,
+            accounts=self._accounts(spent, ranking),
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
             memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
             believed=ranking.belief is not None,
             rescaled=rescaled,
+            labels={name: values[ranking.shown] for name, values in candidates.labels.items()},
+            weight=candidates.weight,
+            segment=candidates.segment,
             asked=candidates.asked,
             query=known_by.get("query_id", ""),
         )
         self._count(shown)
         return shown, ranking.belief
+
+    def account(self, number: int) -> Standing:
+        """Where a constraint stands now."""
+        shares, spent = self.accounts[number].fixed_shares, self.totals.exposures[number]
+        assert shares is not None
+        return Standing(spent, shares, Ledger(shares, spent).largest_gap)
+
+    def _accounts(self, spent: list[Floats], ranking: Ranking) -> tuple[Account, ...]:
+        """Where each constraint stood before a ranking, and how it came out of it."""
+        if not self.accounts or ranking.groups is None:
+            return ()
+        (one,) = self.accounts
+        assert one.fixed_shares is not None
+        exposure = self.curve[: len(ranking)] if ranking.exposure is None else ranking.exposure
+        charged = amounts_by_group(ranking.groups, exposure, one.n_groups)
+        gap = Ledger(one.fixed_shares, spent[0] + charged).largest_gap
+        return (Account(spent[0], None, gap, ranking.qualified),)
 
     def _known_by(self, candidates: Candidates) -> dict[str, Any]:
         """What a ranker that learns of each query by itself knows this one by; nothing for others."""
@@ -163,8 +202,10 @@ class Runtime:
     def _count(self, shown: Shown) -> None:
         n_shown = len(shown.shown)
         self.totals.show(
-            shown.groups,
+            [groups_of(shown, each.attributes) for each in self.accounts],
             self.curve[:n_shown] if shown.exposure is None else shown.exposure,
+            gaps=[account.gap for account in shown.accounts],
+            met=[bool(account.met) for account in shown.accounts],
             regret=shown.added_regret,
             qualified=shown.qualified,
             at=shown.at,
@@ -248,11 +289,16 @@ class Runtime:
         ranker, _ = build_ranker(spec, meta["parameters"])
         ranker.restore(part("ranker."))
         numbers = {key: int(meta[key]) for key in ("version", "generation", "n_generations", "seq")}
-        totals = Totals.restored(part("totals."), spec.shares)
+        totals = Totals.restored(part("totals."), *owed_by(spec))
         runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
         runtime.scale.restore(part("scale."))
         runtime.at = float(meta["at"])
         return runtime
+
+
+def owed_by(spec: PolicySpec) -> tuple[list[Floats | None], list[int]]:
+    """By constraint what each group (G,) is owed, None where that follows from what happens, and how many there are."""
+    return [each.fixed_shares for each in spec.accounts], [each.n_groups for each in spec.accounts]
 
 
 def query_key(query_id: str) -> str:

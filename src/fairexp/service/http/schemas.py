@@ -15,7 +15,7 @@ class RankedItem(BaseModel):
     id: str
     position: int
     score: float
-    group: str | None
+    group: str | dict[str, str] | None
 
 
 class RankAnswer(BaseModel):
@@ -26,6 +26,7 @@ class RankAnswer(BaseModel):
     version: int
     items: list[RankedItem]
     qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
+    met: dict[str, bool | None] = Field(description="Which constraints could be met, by name.")
     added_regret: int
     explanation: dict[str, Any] | None = None
 
@@ -129,7 +130,7 @@ class PolicyList(BaseModel):
 
 
 class FairnessAnswer(BaseModel):
-    """Exposure by group, unfairness by pair, and how both came about."""
+    """Exposure by group, unfairness by pair, and how both came about: of the first constraint, and of each."""
 
     policy: str
     rounds: int
@@ -141,6 +142,7 @@ class FairnessAnswer(BaseModel):
     added_regret: int
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
+    constraints: list[dict[str, Any]]
 
 
 class ChartsAnswer(BaseModel):
@@ -161,6 +163,7 @@ class RankingInfo(BaseModel):
     user: str | None
     session: str | None
     qualified: bool | None
+    met: dict[str, bool | None]
     added_regret: int
     items: list[dict[str, Any]]
     explanation: dict[str, Any]

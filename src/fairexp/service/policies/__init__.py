@@ -1,1 +1,2 @@
-"""What a policy is (`spec`), the ranker that it asks for (`rankers`), and features of one size (`scaling`)."""
+"""What a policy is (`spec`, `constraints`, in the manner of `forms`), the ranker that it asks for (`rankers`), and
+features of one size (`scaling`)."""

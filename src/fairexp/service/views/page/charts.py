@@ -39,9 +39,11 @@ def live_charts(
     if not history["round"]:
         return {}
     made: dict[str, Any] = {}
-    if report["groups"]:
-        made["unfairness"] = _unfairness(history, ranker, report["tolerance"], theme)
-        made["exposure"] = _exposure(history, report["groups"], theme)
+    for number, each in enumerate(report["constraints"]):
+        end, by = (f"-{number}" if number else ""), (each["constraint"] if len(report["constraints"]) > 1 else "")
+        own = {"round": history["round"], **each["history"]}
+        made[f"unfairness{end}"] = _unfairness(own, ranker, each["tolerance"], theme, by)
+        made[f"exposure{end}"] = _exposure(own, each["groups"], theme, by)
     if report["tolerance"] is not None:
         made["regret"] = _rate(history, "added_regret", "Added regret", "certain orders reversed, per ranking", theme)
         made["qualified"] = _rate(history, "qualified", "Qualified", "share of rankings within the tolerance", theme)
@@ -60,22 +62,23 @@ def _larger(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str) -> Any:
+def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str, by: str) -> Any:
     rows = [
         {"ranker": ranker, "user": "live", "seed": 0, "round": at, MAX_UF.name: gap}
         for at, gap in zip(history["round"], history["largest_gap"], strict=True)
+        if gap == gap  # before there was the constraint it is not a number
     ]
-    return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme)
+    return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme, by=by)
 
 
-def _exposure(history: dict[str, Any], groups: Sequence[dict[str, Any]], theme: str) -> Any:
+def _exposure(history: dict[str, Any], groups: Sequence[dict[str, Any]], theme: str, by: str) -> Any:
     rounds = np.array(history["round"])
     points = []
     for group in groups:
         received = np.array(history["exposure"][group["group"]]) / group["share"] / rounds
         points += _points(group["group"], history["round"], received)
     subtitle = "per ranking and unit of share; lines that meet are fair"
-    return _drawn(points, "Exposure by group", subtitle, "exposure", theme)
+    return _drawn(points, f"Exposure by {by or 'group'}", subtitle, "exposure", theme)
 
 
 def _rate(history: dict[str, Any], column: str, title: str, subtitle: str, theme: str) -> Any:
