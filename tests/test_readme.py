@@ -21,6 +21,13 @@ def test_the_five_lines_run():
         assert abs(ranker.ledger.unfairness) <= 0.1 + 1e-9
 
 
+def test_the_page_on_constraints_runs():
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "fairness.md").read_text(), flags=re.DOTALL):
+        exec(compile(block, "fairness.md", "exec"), names)
+    assert names["ranking"]
+
+
 def test_links_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairexp.fairness.constraint import Constraint
     from fairexp.fairness.fairco import FairCo
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
@@ -49,6 +50,7 @@ _HOMES = {
     "CascadeKLUCB": "rankers.bandits.cascade_ucb",
     "CascadeLinUCB": "rankers.bandits.linear_cascade",
     "CascadeUCB1": "rankers.bandits.cascade_ucb",
+    "Constraint": "fairness.constraint",
     "DBGD": "rankers.dbgd",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
     "Explorer": "rankers.base",
@@ -79,6 +81,7 @@ __all__ = [
     "CascadeKLUCB",
     "CascadeLinUCB",
     "CascadeUCB1",
+    "Constraint",
     "DcmKLUCB",
     "Explorer",
     "FairCo",

@@ -142,13 +142,13 @@ QUALIFIED_SHARE = replace(
 ADDED_REGRET = Measure(
     "added regret",
     "Added regret",
-    "How many orders that the ranker was certain of were reversed for fairness in a round.",
+    "How many orders that the ranker was certain of, or expects to hold, were reversed for fairness in a round.",
     "lower",
 )
 MEAN_ADDED_REGRET = replace(
     ADDED_REGRET,
     label="mean added regret",
-    definition="Per round, how many orders that the ranker was certain of were reversed for fairness.",
+    definition="Orders that the ranker was certain of, or expects to hold, reversed for fairness per round.",
 )
 TOTAL_ADDED_REGRET = replace(
     ADDED_REGRET,

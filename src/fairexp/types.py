@@ -13,11 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.validation import as_document_ids, as_features, as_groups
+from fairexp.validation import as_document_ids, as_features, as_groups, as_pins, check_number
 
-__all__ = ["Belief", "Query", "Ranking"]
+__all__ = ["SURE", "Belief", "Query", "Ranking"]
+
+SURE = 100
+"""What reversing a certain order costs, where a `Belief` has expected regret."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +30,10 @@ class Query:
     Rankers that learn of each query by itself know it by `query_id` and its candidates by `document_ids` (n,), texts
     or whole numbers that differ from each other.
 
+    Where fairness is of more than one kind, `labels` are other groups by name, each (n,) integers from 0; `segment` is
+    whose ledger the round belongs to; and `weight` is what a unit of exposure is worth in it. `pinned` documents have
+    their place: it maps positions, from 0, to candidates.
+
     >>> Query(features=[[0.0, 1.0], [2.0, 3.0]], groups=[0, 1]).n_candidates
     2
     """
@@ -35,6 +42,10 @@ class Query:
     groups: Ints | None = None
     query_id: str | int | None = None
     document_ids: NDArray[np.generic] | None = None
+    labels: Mapping[str, Ints] = field(default_factory=dict)
+    segment: str | int | None = None
+    weight: float = 1.0
+    pinned: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         features = as_features(self.features)
@@ -45,6 +56,13 @@ class Query:
             object.__setattr__(self, "groups", as_groups(self.groups, n=features.shape[0]))
         if self.document_ids is not None:
             object.__setattr__(self, "document_ids", as_document_ids(self.document_ids, n=features.shape[0]))
+        if self.labels:
+            made = {key: as_groups(of, n=features.shape[0], name=f"labels[{key!r}]") for key, of in self.labels.items()}
+            object.__setattr__(self, "labels", made)
+        if self.weight != 1.0:
+            object.__setattr__(self, "weight", check_number("weight", self.weight, above=0.0))
+        if self.pinned:
+            object.__setattr__(self, "pinned", as_pins(self.pinned, n=features.shape[0]))
 
     @property
     def n_candidates(self) -> int:
@@ -60,6 +78,9 @@ class Belief:
     - `block` (n,): the block of each document, 0 for the best; no certain order separates a block.
     - `above` (n, n): `[a, b]` says that the document of row a surely belongs above the document of row b.
     - `by_row` (n,): the document of each row, where a ranker has them in another order; None where row i is document i.
+    - `regret` (n, n): where a ranker is never certain, what it expects to lose if the document of row a is shown below
+      that of row b, and `SURE` of which are as bad as reversing a certain order.
+    - `fill` (n,): the order in which documents take the positions of their group, where that is not the draw's.
 
     >>> above = np.array([[False, True], [False, False]])
     >>> belief = Belief(np.array([1.0, 2.0]), np.array([1, 0]), np.array([1, 0]), above, by_row=np.array([1, 0]))
@@ -72,6 +93,8 @@ class Belief:
     block: Ints
     above: Bools
     by_row: Ints | None = None
+    regret: Bytes | None = None
+    fill: Ints | None = None
 
     @property
     def relation(self) -> tuple[Bools, Ints]:
@@ -82,6 +105,16 @@ class Belief:
         row = np.empty_like(self.by_row)
         row[self.by_row] = rows
         return self.above, row
+
+    @property
+    def costs(self) -> tuple[Bools | Bytes, Ints]:
+        """`relation` with what reversing an order costs in place of whether it is certain: the same unless `regret`."""
+        certain, row = self.relation
+        return (certain if self.regret is None else self.regret), row
+
+    def in_orders(self, cost: int) -> float:
+        """A sum of `costs` in certain orders."""
+        return cost if self.regret is None else cost / SURE
 
     @cached_property
     def certain_order(self) -> Bools:
@@ -99,7 +132,10 @@ class Ranking:
     showed it and as which of its rankings.
 
     A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
-    `added_regret` (certain orders reversed for fairness) and whether the tolerance could be met (`qualified`).
+    `added_regret` (certain orders reversed for fairness, or what the host expects that to be) and whether the tolerance
+    could be met (`qualified`). Of several constraints `unfairness` is the first's; `gaps` has the largest gap of each
+    by its name, `met` whether that is within its tolerance, and `qualified` is whether all are. `pinned` (m,) says
+    which positions were not chosen.
     """
 
     shown: Ints
@@ -114,8 +150,14 @@ class Ranking:
     belief: Belief | None = field(default=None, repr=False)
     exposure: Floats | None = None
     unfairness: float | Floats | None = None
-    added_regret: int = 0
+    added_regret: float = 0
     qualified: bool | None = None
+    labels: Mapping[str, Ints] = field(default_factory=dict)
+    segment: str | int | None = None
+    weight: float = 1.0
+    pinned: Bools | None = None
+    gaps: Mapping[str, float] = field(default_factory=dict)
+    met: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def template(self) -> Ints | None:
@@ -140,6 +182,8 @@ class Ranking:
             groups=None if self.groups is None else self.groups[kept],
             document_ids=None if self.document_ids is None else self.document_ids[kept],
             exposure=None if self.exposure is None else self.exposure[kept],
+            labels={key: of[kept] for key, of in self.labels.items()},
+            pinned=None if self.pinned is None else self.pinned[kept],
             memory=memory,
         )
 

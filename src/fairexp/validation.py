@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 
 import numpy as np
@@ -66,6 +67,20 @@ def as_document_ids(ids: ArrayLike, *, n: int, name: str = "document_ids") -> ND
         twice = next(each for place, each in enumerate(values) if each in values[:place])
         raise ArgumentError(name, f"{twice!r} twice", "ids that differ from each other", "List each candidate once.")
     return given.astype(np.int64, copy=False) if given.dtype.kind in "iu" else given
+
+
+def as_pins(pinned: Mapping[int, int], *, n: int, name: str = "pinned") -> dict[int, int]:
+    """`pinned` as candidates by position, each of them once, or an `ArgumentError`."""
+    wanted = f"different candidates below {n} by position, from 0"
+    pins = dict(sorted(pinned.items()))
+    whole = all(
+        isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number < n
+        for pin in pins.items()
+        for number in pin
+    )
+    if not whole or len(set(pins.values())) < len(pins):
+        raise ArgumentError(name, repr(dict(pinned)), wanted)
+    return {int(position): int(candidate) for position, candidate in pins.items()}
 
 
 def as_shares(shares: ArrayLike) -> Floats:

@@ -28,4 +28,4 @@ def test_a_ranker_of_ones_own_is_described_by_its_import_path(fairexp: Run) -> N
 
 
 def test_a_host_without_a_belief_is_refused(fairexp: Run) -> None:
-    assert "explicit belief" in fairexp("rankers", "fairexp-pdgd", exit_code=2).stderr
+    assert "explicit belief" in fairexp("rankers", "fairexp-dbgd", exit_code=2).stderr

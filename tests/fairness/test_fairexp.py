@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from fairexp import PDGD, FairExp, FixedScores, PairRank, Query, RandomRanker
+from fairexp import DBGD, PDGD, FairExp, FixedScores, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError, ToleranceWarning
 
 
@@ -122,11 +122,16 @@ def test_exploration_inside_a_block_is_uniform_next_to_certain_orders():
 
 
 def test_any_host_with_a_belief_will_do():
-    for host in (RandomRanker(4, length=8), FixedScores(np.ones(4), length=8), PairRank(4, length=8)):
+    for host in (
+        RandomRanker(4, length=8),
+        FixedScores(np.ones(4), length=8),
+        PairRank(4, length=8),
+        PDGD(4, length=8),
+    ):
         ranker = make(host)
         assert all(ranking.qualified for ranking in serve(ranker, rounds=50, n=40))
     with pytest.raises(ArgumentError, match="host"):
-        FairExp(PDGD(4), tolerance=0.1)
+        FairExp(DBGD(4), tolerance=0.1)
 
 
 def test_infeasible_rounds_take_the_least_unfair_ranking():
@@ -189,7 +194,7 @@ def test_states_that_do_not_fit_are_refused_and_change_nothing():
     for other in (PairRank(4, length=8), make(PairRank(5, length=8)), make(shares=(1, 1, 1))):
         with pytest.raises(StateError):
             ranker.restore(other.state())
-    broken = {**before, "exposure": np.array([np.nan, 0.0])}
+    broken = {**before, "constraint.0.ledgers.rows": np.array([[[np.nan, 0.0]]])}
     with pytest.raises(StateError, match="exposure"):
         ranker.restore(broken)
     after = ranker.state()

@@ -63,7 +63,14 @@ def partial(rng, n):
     return certain, rng.permutation(n)
 
 
-RELATIONS = {"blockwise": blockwise, "intervals": intervals, "partial": partial}
+def weighted(rng, n):
+    """Costs from 0 to 255 instead of certain orders, some in both directions, and any draw."""
+    return (rng.integers(0, 256, size=(n, n)) * (rng.random((n, n)) < rng.random())).astype(np.uint8), rng.permutation(
+        n
+    )
+
+
+RELATIONS = {"blockwise": blockwise, "intervals": intervals, "partial": partial, "weighted": weighted}
 
 
 def solve(case, **options):
@@ -106,18 +113,19 @@ def test_nothing_better_among_all_rankings(relation, data):
     check_against(all_rankings(case["order"], case["groups"], len(case["exposure"])), case)
 
 
+@pytest.mark.parametrize("relation", ["partial", "weighted"])
 @pytest.mark.parametrize("scope", ["full", "displayed"])
 @given(data=st.data())
 @settings(max_examples=200, deadline=None, derandomize=True)
-def test_nothing_better_among_interleavings_for_any_relation_and_draw(scope, data):
-    case = data.draw(rounds(relation="partial"))
+def test_nothing_better_among_interleavings_for_any_relation_and_draw(scope, relation, data):
+    case = data.draw(rounds(relation=relation))
     rankings = all_interleavings(list(case["order"]), list(case["groups"]), len(case["exposure"]))
     check_against(rankings, case, scope=scope)
 
 
 def hard_round(rng, number, n_groups, length):
     """Twelve documents, more groups or positions than brute force likes, every kind of relation and curve in turn."""
-    certain, order = RELATIONS[("blockwise", "intervals", "partial")[number % 3]](rng, 12)
+    certain, order = RELATIONS[("blockwise", "intervals", "partial", "weighted", "weighted")[number % 5]](rng, 12)
     return {
         "order": order,
         "groups": rng.integers(0, n_groups, size=12),

@@ -85,7 +85,10 @@ def test_learning_from_clicks(rng, k, d):
     n = k + int(rng.integers(0, 9))
     scores = tied(rng, n)
     shown = rng.permutation(n)[:k]
-    weights = pdgd.document_weights(scores[shown], pdgd.log_rest(scores, shown), rng.normal(size=k), clicks)
+    groups = rng.integers(3, size=n)
+    rest = pdgd.log_rest(scores, groups, shown)
+    weights = pdgd.document_weights(scores[shown], rest, groups[shown], rng.normal(size=k), clicks)
+    assert pdgd.expected_regret(scores, 255.0).shape == (n, n)
     assert weights.sum() == pytest.approx(0.0, abs=1e-9)
 
 

@@ -9,18 +9,20 @@ from hypothesis import strategies as st
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
-from fairexp.kernels.learning.pdgd import document_weights, log_rest
+from fairexp.kernels.learning.pdgd import document_weights, expected_regret, log_rest
 from fairexp.rankers.pdgd import PDGD
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 from tests.reference import pdgd as reference
 
 
-def weights_of(scores, shown, clicks, current=None):
+def weights_of(scores, shown, clicks, current=None, groups=None):
     scores = np.asarray(scores, dtype=np.float64)
     shown = np.asarray(shown)
     current = scores if current is None else np.asarray(current, dtype=np.float64)
-    return document_weights(scores[shown], log_rest(scores, shown), current[shown], np.asarray(clicks, dtype=bool))
+    groups = np.zeros(len(scores), dtype=np.int64) if groups is None else groups
+    rest = log_rest(scores, groups, shown)
+    return document_weights(scores[shown], rest, groups[shown], current[shown], np.asarray(clicks, dtype=bool))
 
 
 def test_keeps_the_contract():
@@ -48,14 +50,28 @@ def test_golden_gradients(scores, clicks, gradient):
 
 
 @settings(deadline=None, derandomize=True, max_examples=80)
-@given(st.integers(2, 12), st.integers(1, 8), st.integers(0, 10_000), st.sampled_from([0.1, 1.0, 5.0, 30.0]))
-def test_equals_the_ratio_of_whole_ranking_probabilities(n, length, seed, spread):
+@given(
+    st.integers(2, 12),
+    st.integers(1, 8),
+    st.integers(1, 3),
+    st.integers(0, 10_000),
+    st.sampled_from([0.1, 1.0, 5.0, 30.0]),
+)
+def test_equals_the_ratio_of_whole_ranking_probabilities(n, length, n_groups, seed, spread):
     rng = np.random.default_rng(seed)
     scores, current = spread * rng.standard_normal(n), rng.standard_normal(n)
     shown = rng.permutation(n)[:length]
-    clicks = rng.random(len(shown)) < 0.4
-    expected = reference.gradient(np.eye(n), scores, current, shown, clicks)[shown]
-    assert weights_of(scores, shown, clicks, current) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    clicks, groups = rng.random(len(shown)) < 0.4, rng.integers(n_groups, size=n)
+    expected = reference.gradient(np.eye(n), scores, current, shown, clicks, groups)[shown]
+    assert weights_of(scores, shown, clicks, current, groups) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_expected_regret_is_the_difference_of_pair_probabilities():
+    scores = np.array([0.0, 2.0, -900.0, 2.0, -1000.0])
+    chance = 1.0 / (1.0 + np.exp(-np.clip(scores[:, None] - scores, -700, 700)))
+    expected = np.maximum(np.rint(100 * (chance - chance.T)), 0)
+    assert np.array_equal(expected_regret(scores, 100), expected)
+    assert expected_regret(scores, 100)[2, 4] == 100 and expected_regret(scores, 100)[1, 0] == 76
 
 
 def test_shifting_all_scores_changes_nothing():

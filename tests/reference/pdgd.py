@@ -16,8 +16,22 @@ def log_probability(ranking, scores):
     return total
 
 
-def gradient(features, display_scores, scores, shown, clicks):
-    """The gradient (d,) from clicks (m,) on documents `shown` (m,) of candidates with `features` (n, d)."""
+def log_probability_in_template(ranking, scores, groups):
+    """log P(ranking) where each group (n,) fills its own positions: the product of the groups' own probabilities."""
+    total = 0.0
+    for group in set(groups):
+        members = [i for i in range(len(scores)) if groups[i] == group]
+        own = [members.index(document) for document in ranking if groups[document] == group]
+        total += log_probability(own, np.asarray(scores)[members])
+    return total
+
+
+def gradient(features, display_scores, scores, shown, clicks, groups=None):
+    """The gradient (d,) from clicks (m,) on documents `shown` (m,) of candidates with `features` (n, d).
+
+    With `groups` (n,), of pairs inside a group, whose documents were drawn for that group's positions.
+    """
+    groups = np.zeros(len(features), dtype=int) if groups is None else groups
     clicked = np.flatnonzero(clicks)
     result = np.zeros(features.shape[1])
     if len(clicked) == 0:
@@ -25,11 +39,12 @@ def gradient(features, display_scores, scores, shown, clicks):
     examined = range(min(clicked[-1] + 2, len(shown)))
     for a in clicked:
         for b in examined:
-            if clicks[b]:
+            if clicks[b] or groups[shown[a]] != groups[shown[b]]:
                 continue
             swapped = np.array(shown)
             swapped[[a, b]] = swapped[[b, a]]
-            log_odds = log_probability(swapped, display_scores) - log_probability(shown, display_scores)
+            log_odds = log_probability_in_template(swapped, display_scores, groups)
+            log_odds -= log_probability_in_template(shown, display_scores, groups)
             rho = 1.0 / (1.0 + np.exp(-log_odds))
             i, j = shown[a], shown[b]
             slope = np.exp(scores[i]) * np.exp(scores[j]) / (np.exp(scores[i]) + np.exp(scores[j])) ** 2

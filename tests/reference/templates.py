@@ -8,17 +8,18 @@ import numpy as np
 
 
 def reversed_orders(shown, order, certain_order, *, scope="full"):
-    """Certain orders that the list `shown` reverses and the draw `order` does not; those left out stand below."""
+    """Certain orders that the list `shown` reverses and the draw `order` does not; those left out stand below.
+
+    Where `certain_order` holds costs, what those cost.
+    """
     place = {document: p for p, document in enumerate(order)}
     at = {document: p for p, document in enumerate(shown)}
     count = 0
     for i, j in zip(*np.nonzero(certain_order), strict=True):
         if place[i] > place[j] or j not in at:
             continue
-        if i in at:
-            count += at[j] < at[i]
-        elif scope == "full":
-            count += 1
+        if at[j] < at[i] if i in at else scope == "full":
+            count += int(certain_order[i, j])
     return count
 
 

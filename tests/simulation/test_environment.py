@@ -65,7 +65,7 @@ def test_parameters_of_both_layers() -> None:
     ("name", "parameters", "told"),
     [
         ("nobody", {}, sorted(NAMES)[0]),
-        ("fairexp-pdgd", {}, "explicit belief"),
+        ("fairexp-dbgd", {}, "explicit belief"),
         ("pdgd", {"learning_rat": 1}, "learning_rate"),
         ("no.such:Thing", {}, "importable"),
         ("fairexp.errors:DataError", {}, "derives from fairexp.Ranker"),

@@ -55,7 +55,7 @@ class Explanation(Struct, frozen=True):
     certain_orders: list[CertainOrder]
     moved: list[Move]
     left_out: list[str]
-    added_regret: int
+    added_regret: float
     qualified: bool | None
     tolerance: float | None
     ledger: dict[str, Any] | None
@@ -74,7 +74,7 @@ class RankedList(Struct, frozen=True):
     items: list[Item]
     qualified: bool | None
     met: dict[str, bool | None]
-    added_regret: int
+    added_regret: float
     explanation: Explanation | None = None
 
 
@@ -155,7 +155,7 @@ class Fairness(Struct, frozen=True):
     pairs: list[dict[str, Any]]
     largest_gap: float | None
     qualified_share: float | None
-    added_regret: int
+    added_regret: float
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
     constraints: list[dict[str, Any]]
@@ -185,7 +185,7 @@ class Record(Struct, frozen=True):
     session: str | None
     qualified: bool | None
     met: dict[str, bool | None]
-    added_regret: int
+    added_regret: float
     items: list[RecordedItem]
     explanation: Explanation
     feedback: list[dict[str, Any]]

@@ -1,6 +1,7 @@
-"""Fairness of exposure: curves, the ledger, the best template, and the rankers that keep to it."""
+"""Fairness of exposure: curves, the ledger, the best ranking, and the rankers that keep to it."""
 
 from fairexp.fairness.ledger import Ledger
+from fairexp.fairness.rankings import BestRanking, Demand, Outcome, best_ranking
 from fairexp.fairness.templates import BestTemplate, best_template
 
-__all__ = ["BestTemplate", "Ledger", "best_template"]
+__all__ = ["BestRanking", "BestTemplate", "Demand", "Ledger", "Outcome", "best_ranking", "best_template"]

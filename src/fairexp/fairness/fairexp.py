@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairexp.arrays import Bools, Floats, State
-from fairexp.errors import ArgumentError, StateError, ToleranceWarning
+from fairexp.arrays import Bools, Floats, State, fits_records
+from fairexp.errors import ArgumentError, ToleranceWarning
+from fairexp.fairness.account import Account
+from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
 from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
-from fairexp.fairness.ledger import Ledger, shares_from
-from fairexp.fairness.templates import EFFORT, SCOPES, TIES, check_tolerance, find_template
+from fairexp.fairness.ledger import Ledger
+from fairexp.fairness.pins import find_around
+from fairexp.fairness.templates import EFFORT, SCOPES, TIES, filled
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
-from fairexp.validation import check_choice, check_count
+from fairexp.validation import as_clicks, check_choice, check_count
+
+Documents = TypeVar("Documents", Query, Ranking)
+OWN = "fairness."
+"""How keys of a ranking's memory begin that are not its host's."""
 
 
 class FairExp(Ranker):
@@ -29,6 +38,13 @@ class FairExp(Ranker):
     the least unfair ranking. `beta` is how much exposure group 0 is owed for each unit of group 1; `shares` says the
     same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
     `best_template`.
+
+    `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
+    one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
+    rankings that are left the same goes for the second, and so on; then the least added regret decides.
+
+    Documents that a query has pinned stand at their positions and are charged like others. The rest is chosen around
+    them; certain orders with a pinned document do not count, and clicks on it teach nothing, as it was not drawn.
 
     >>> from fairexp import FairExp, PairRank, Query
     >>> ranker = FairExp(PairRank(n_features=2, length=3), tolerance=0.2, beta=1.0, seed=7)
@@ -44,6 +60,7 @@ class FairExp(Ranker):
     host: Explorer
     keeps_account = True
     keeps_tolerance = True
+    keeps_pins = True
     relative_cost = 1.0
     """What it adds to its host's; a ranker's own is the sum."""
 
@@ -51,9 +68,10 @@ class FairExp(Ranker):
         self,
         host: Explorer,
         *,
-        tolerance: float,
+        tolerance: float | None = None,
         beta: float | None = None,
-        shares: ArrayLike | None = None,
+        shares: ArrayLike | str | None = None,
+        constraints: Sequence[Constraint] | None = None,
         exposure: str | ArrayLike = "reciprocal",
         ties: str = "draw",
         scope: str = "full",
@@ -69,13 +87,13 @@ class FairExp(Ranker):
             self.stream = host.stream
         self.host = host
         host.templated = True
-        self.tolerance = check_tolerance(tolerance)
-        self.ledger = Ledger(shares_from(beta, shares))
+        self.constraints = _constraints(tolerance, beta, shares, constraints)
+        self.accounts = tuple(Account(constraint, self.n_features) for constraint in self.constraints)
         self.keeps_history = host.keeps_history
         self.scores_unseen = host.scores_unseen
         self.rescaling = host.rescaling
         self.learns_by_increments = host.learns_by_increments
-        self.needs_query_id = host.needs_query_id
+        self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
         self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
         self.ties = check_choice("ties", ties, TIES)
@@ -83,62 +101,120 @@ class FairExp(Ranker):
         self.effort = check_count("effort", effort)
         self._warn_of_coarse_grid()
 
+    @property
+    def tolerance(self) -> float:
+        """The first constraint's."""
+        return self.constraints[0].tolerance
+
+    @property
+    def ledger(self) -> Ledger:
+        """The first constraint's; where it keeps several, the one that was charged last."""
+        return self.accounts[0].ledger
+
     def update(self, ranking: Ranking, clicks: ArrayLike, *, measured: ArrayLike | None = None) -> None:
-        """Learn from `clicks`; `measured` (m,) exposure by shown position replaces what was projected for it."""
+        """Learn from `clicks`; `measured` (m,) exposure by shown position replaces what was projected for it.
+
+        It is measured in the units of the curve: where the query has a weight, it is multiplied by that.
+        """
         self._check_ours(ranking)
-        amounts = None if measured is None else _as_measured(measured, len(ranking))
-        super().update(ranking, clicks)
-        if amounts is not None:
-            assert ranking.groups is not None and ranking.exposure is not None
-            self.ledger.replace(ranking.groups, projected=ranking.exposure, measured=amounts)
+        given = as_clicks(clicks, len(ranking))
+        if measured is None:
+            self._update(ranking, given)
+            return
+        amounts = _as_measured(measured, len(ranking)) * ranking.weight
+        self._update(replace(ranking, exposure=amounts), given)
+        for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
+            account.replace(ranking, memory, amounts)
 
     def _check_query(self, query: Query) -> None:
         self.host._check_query(query)
-        if query.groups is None:
-            raise ArgumentError("query.groups", "None", "a group for each candidate", "Fairness is between groups.")
-        if query.groups.max() >= self.ledger.n_groups:
-            raise ArgumentError(
-                "query.groups",
-                int(query.groups.max()),
-                f"group numbers below {self.ledger.n_groups}",
-                "Pass `shares` with one entry per group.",
-            )
+        for constraint in self.constraints:
+            constraint.check(query)
+        n_shown = min(self.length, query.n_candidates)
+        if query.pinned and max(query.pinned) >= n_shown:
+            raise ArgumentError("query.pinned", query.pinned, f"positions below {n_shown}, as many as are shown")
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        assert query.groups is not None
-        belief = self.host.believe(query, rng)
+        asked = self._for_host(query)
+        belief = self.host.believe(asked, rng)
         exposure = self.exposure[: min(self.length, query.n_candidates)]
-        best = find_template(
+        demands = [account.demand(query) for account in self.accounts]
+        best = find_around(
+            query.pinned,
             belief.draw,
-            query.groups,
-            belief.relation,
+            demands,
+            belief.costs,
             exposure=exposure,
-            spent=self.ledger.exposure,
-            shares=self.ledger.shares,
-            tolerance=self.tolerance,
             scope=self.scope,
             ties=self.ties,
             effort=self.effort,
         )
+        shown = best.shown
+        if belief.fill is not None:
+            assert asked.groups is not None
+            shown = filled(asked.groups[shown], asked.groups, belief.fill)
+            belief = replace(belief, draw=filled(asked.groups[belief.draw], asked.groups, belief.fill))
+        memory = self.host.memory(asked, belief, shown, rng)
+        for number, (account, demand) in enumerate(zip(self.accounts, demands, strict=True)):
+            if account.remembers:
+                memory.update({f"{OWN}{number}.{key}": of for key, of in account.memory(query, demand.groups).items()})
         return self._show(
             query,
-            best.shown,
+            shown,
             belief.scores,
             belief=belief,
-            memory=self.host.memory(query, belief, best.shown, rng),
-            exposure=exposure,
-            unfairness=best.unfairness,
-            added_regret=best.added_regret,
+            memory=memory,
+            exposure=exposure if query.weight == 1.0 else exposure * query.weight,
+            unfairness=best.outcomes[0].unfairness * query.weight,
+            added_regret=belief.in_orders(best.added_regret),
             qualified=best.qualified,
+            pinned=_pinned_positions(query, len(best.shown)),
+            gaps={each.name: of.gap * query.weight for each, of in zip(self.constraints, best.outcomes, strict=True)},
+            met={each.name: of.met for each, of in zip(self.constraints, best.outcomes, strict=True)},
         )
 
     def _shown(self, ranking: Ranking) -> None:
-        assert ranking.groups is not None and ranking.exposure is not None
-        self.ledger.charge(ranking.groups, ranking.exposure)
-        self.host.note(ranking)
+        for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
+            account.charge(ranking, memory)
+        self.host.note(self._for_host(_chosen(ranking)))
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        self.host.learn(ranking, clicks)
+        if ranking.pinned is not None:
+            clicks = clicks[~ranking.pinned]
+            ranking = _chosen(ranking)
+        if len(ranking) == 0:
+            return
+        self.host.learn(self._for_host(ranking), clicks)
+        if ranking.exposure is not None:
+            for account in self.accounts:
+                account.learn(ranking, ranking.exposure / ranking.weight, clicks)
+
+    def _for_host(self, documents: Documents) -> Documents:
+        """A query or ranking as the host sees it: its groups are what templates tell apart.
+
+        Those are the combinations of all constraints' groups, and a group of its own for each pinned candidate.
+        """
+        first, *others = self.constraints
+        pinned = documents.pinned if isinstance(documents, Query) else None
+        if first.attributes == (GROUPS,) and not others and not pinned:
+            return documents
+        if documents.groups is None and isinstance(documents, Ranking):
+            return documents
+        classes = first.groups_of(documents)
+        for constraint in others:
+            classes = classes * constraint.n_cells + constraint.groups_of(documents)
+        if pinned:
+            classes = classes.copy()
+            n_classes = prod(constraint.n_cells for constraint in self.constraints)
+            classes[list(pinned.values())] = n_classes + np.arange(len(pinned))
+        return replace(documents, groups=classes)
+
+    def _memories(self, ranking: Ranking) -> list[State]:
+        """What a ranking remembers for each account."""
+        return [
+            _part(ranking.memory, f"{OWN}{number}.") if account.remembers else {}
+            for number, account in enumerate(self.accounts)
+        ]
 
     def _score(self, features: Floats) -> Floats:
         return self.host.estimate(features)
@@ -151,15 +227,19 @@ class FairExp(Ranker):
         return self.host.linear_model()
 
     def account(self) -> Floats:
-        return self.ledger.exposure
+        return self.accounts[0].exposure
 
     def parameters(self) -> dict[str, Any]:
-        shares = None if np.array_equal(self.ledger.shares, [1.0, 1.0]) else self.ledger.shares
+        """The arguments that build it; one constraint of the usual kind as tolerance and shares."""
+        first = self.constraints[0]
+        plain = len(self.constraints) == 1 and first.is_plain
+        equal = plain and np.array_equal(first.owed, [1.0, 1.0])
         return {
             "host": self.host,
-            "tolerance": self.tolerance,
+            "tolerance": first.tolerance if plain else None,
             "beta": None,
-            "shares": shares,
+            "shares": first.owed if plain and not equal else None,
+            "constraints": None if plain else self.constraints,
             "exposure": curve_name(self.exposure),
             "ties": self.ties,
             "scope": self.scope,
@@ -167,41 +247,51 @@ class FairExp(Ranker):
         }
 
     def forget_account(self) -> None:
-        self.ledger.forget()
+        for account in self.accounts:
+            account.forget()
 
     def _take_over_account(self, before: Ranker, matching: Matching) -> None:
         if isinstance(before, FairExp):
-            self.ledger.take_over(before.ledger, matching.groups)
+            known = {account.constraint.name: account for account in before.accounts}
+            for account in self.accounts:
+                if account.constraint.name in known:
+                    account.take_over(known[account.constraint.name], matching)
 
     def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
-        return self.host.translated_memory(memory, matching)
+        own = {key: value for key, value in memory.items() if key.startswith(OWN)}
+        return {**self.host.translated_memory(memory, matching), **own}
 
     def _state(self) -> State:
-        own: State = {"exposure": self.ledger.exposure.copy()}
-        own.update({f"host.{key}": value for key, value in self.host.state().items()})
+        own: State = {f"host.{key}": value for key, value in self.host.state().items()}
+        for number, account in enumerate(self.accounts):
+            own.update({f"constraint.{number}.{key}": value for key, value in account.state().items()})
         return own
 
     def _checked_state(self, arrays: State) -> State:
         own = super()._checked_state(arrays)
-        if not np.isfinite(own["exposure"]).all():
-            raise StateError(f"state: exposure is {own['exposure']}, expected finite numbers")
+        for number, account in enumerate(self.accounts):
+            account.check(_part(own, f"constraint.{number}."))
         return own
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key.startswith("host."):
             return self.host.fits(key[5:], value, expected)
+        if ".ledgers." in key:
+            return fits_records(value, expected)
         return super().fits(key, value, expected)
 
     def _restore(self, arrays: State) -> None:
-        self.host.restore({key[5:]: value for key, value in arrays.items() if key.startswith("host.")})
-        self.ledger.exposure = np.array(arrays["exposure"], dtype=np.float64)
+        self.host.restore(_part(arrays, "host."))
+        for number, account in enumerate(self.accounts):
+            account.restore(_part(arrays, f"constraint.{number}."))
 
     def _warn_of_coarse_grid(self) -> None:
-        if self.ledger.n_groups != 2 or not np.isfinite(self.tolerance):
+        first = self.constraints[0]
+        if first.n_cells != 2 or isinstance(first.owed, str) or not np.isfinite(self.tolerance):
             return
-        least = reachable_gap(self.exposure, self.ledger.shares).least_tolerance
+        least = reachable_gap(self.exposure, first.owed).least_tolerance
         if self.tolerance < least:
             warnings.warn(
                 f"tolerance: {self.tolerance:g} is below half the grid of reachable unfairness ({least:.3g}) for "
@@ -210,6 +300,37 @@ class FairExp(Ranker):
                 ToleranceWarning,
                 stacklevel=3,
             )
+
+
+def _constraints(
+    tolerance: float | None, beta: float | None, shares: ArrayLike | str | None, several: Sequence[Constraint] | None
+) -> tuple[Constraint, ...]:
+    """The constraints, or the one that the short form stands for."""
+    if several is None:
+        if tolerance is None:
+            raise ArgumentError("tolerance", "None", "a number, or `constraints`")
+        return (Constraint(tolerance, beta=beta, shares=shares),)
+    for name, value in (("tolerance", tolerance), ("beta", beta), ("shares", shares)):
+        if value is not None:
+            raise ArgumentError(name, repr(value), "None where there are `constraints`, which have their own")
+    return check_constraints(several)
+
+
+def _pinned_positions(query: Query, n_shown: int) -> Bools | None:
+    if not query.pinned:
+        return None
+    pinned = np.zeros(n_shown, dtype=np.bool_)
+    pinned[list(query.pinned)] = True
+    return pinned
+
+
+def _chosen(ranking: Ranking) -> Ranking:
+    """The ranking without its pinned positions."""
+    return ranking if ranking.pinned is None else ranking.without(np.flatnonzero(ranking.pinned).tolist())
+
+
+def _part(arrays: Mapping[str, NDArray[np.generic]], start: str) -> State:
+    return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
 
 
 def _as_measured(measured: ArrayLike, length: int) -> Floats:

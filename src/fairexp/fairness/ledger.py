@@ -9,16 +9,22 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
+from fairexp.fairness.sums import new_sum
 from fairexp.kernels.search.gaps import SLACK, largest_gap
 from fairexp.rankers.matching import NEW
 from fairexp.validation import as_shares, check_number
 
 
 class Ledger:
-    """Cumulative exposure by group, and how far it is from the groups' shares.
+    """Exposure by group, and how far it is from the groups' shares.
 
     Group g is owed a share w_g of the exposure. The unfairness of a pair is E_g - (w_g / w_h) E_h, so the ratios
     beta_gh = w_g / w_h are transitive by construction; with two groups it is the paper's signed UF_t.
+
+    Exposure is added up since the beginning, over the last `window` rounds, or so that a round counts half as much
+    after `half_life` more. Where shares change as rounds go by, the ledger `accrues`: each round is owed by the shares
+    of its time, and the unfairness of a pair is (E_g - O_g) - (w_g / w_h) (E_h - O_h), which is the same as above where
+    they never change.
 
     >>> ledger = Ledger(shares=(1.0, 1.0))
     >>> ledger.charge(np.array([0, 1, 0]), np.array([1.0, 0.5, 0.25]))
@@ -26,27 +32,58 @@ class Ledger:
     (array([1.25, 0.5 ]), 0.75)
     """
 
-    def __init__(self, shares: Sequence[float] | Floats, exposure: Floats | None = None) -> None:
+    def __init__(
+        self,
+        shares: Sequence[float] | Floats,
+        exposure: Floats | None = None,
+        *,
+        window: int | None = None,
+        half_life: float | None = None,
+        accrues: bool = False,
+    ) -> None:
         self.shares = as_shares(shares)
-        self.exposure: Floats = np.zeros(len(self.shares)) if exposure is None else _as_account(exposure, self.shares)
+        self.accrues = accrues
+        self.sum = new_sum(2 if accrues else 1, len(self.shares), window=window, half_life=half_life)
+        if exposure is not None:
+            self.exposure = _as_account(exposure, self.shares)
 
     @property
     def n_groups(self) -> int:
         return len(self.shares)
 
     @property
+    def exposure(self) -> Floats:
+        """What each group (G,) has received."""
+        return np.asarray(self.sum.now()[0])
+
+    @exposure.setter
+    def exposure(self, exposure: Floats) -> None:
+        """Let groups have received this; where the ledger accrues, they were owed it by the present shares."""
+        self.sum.set(self._rows(np.asarray(exposure, dtype=np.float64)))
+
+    @property
+    def balance(self) -> Floats:
+        """What gaps are of (G,): exposure, or where the ledger accrues, exposure less what was owed."""
+        return self._balance(self.sum.now())
+
+    @property
+    def balance_ahead(self) -> Floats:
+        """The balance (G,) that the next round's exposure is added to."""
+        return self._balance(self.sum.ahead())
+
+    @property
     def unfairness(self) -> float | Floats:
         """The signed gap of groups 0 and 1; with more groups the matrix (G, G) of every pair's."""
-        return signed_gaps(self.exposure, self.shares)
+        return signed_gaps(self.balance, self.shares)
 
     def gaps(self) -> Floats:
         """The signed gap of every pair (G, G), however many groups there are."""
-        return pair_gaps(self.exposure, self.shares)
+        return pair_gaps(self.balance, self.shares)
 
     @property
     def largest_gap(self) -> float:
         """The largest magnitude of unfairness over pairs g < h: what the tolerance limits."""
-        return float(largest_gap(self.exposure, self.shares))
+        return float(largest_gap(self.balance, self.shares))
 
     def amounts(self, groups: Ints, exposure: Floats) -> Floats:
         """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
@@ -58,19 +95,36 @@ class Ledger:
 
     def charge(self, groups: Ints, exposure: Floats) -> None:
         """Book the exposure (m,) of shown positions to the groups (m,) that hold them."""
-        self.exposure = self.exposure + self.amounts(groups, exposure)
+        self.sum.add(self._rows(self.amounts(groups, exposure)))
 
-    def replace(self, groups: Ints, *, projected: Floats, measured: Floats) -> None:
-        """Put what was measured in the place of what was projected when the ranking was shown."""
-        self.exposure = self.exposure + (self.amounts(groups, measured) - self.amounts(groups, projected))
+    def replace(self, groups: Ints, *, projected: Floats, measured: Floats, rounds_ago: int = 0) -> None:
+        """Put what was measured in the place of what was projected when the ranking was shown, so many rounds ago."""
+        self.sum.correct(rounds_ago, self._rows(self.amounts(groups, measured) - self.amounts(groups, projected)))
 
     def take_over(self, before: Ledger, groups: Ints) -> None:
         """Go on from the account of groups that were number `groups` (G,) in `before`; see `taken_over`."""
-        self.exposure = taken_over(before.exposure, groups, self.shares)
+        exposure = taken_over(before.exposure, groups, self.shares)
+        rows = self._rows(exposure)
+        if self.accrues and before.accrues:
+            known = groups != NEW
+            surplus = np.zeros(self.n_groups)
+            surplus[known] = before.balance[groups[known]]
+            rows[1] = exposure - (surplus - surplus.sum() * self.shares / self.shares.sum())
+        self.sum.set(rows)
 
     def forget(self) -> None:
         """Start anew: nobody has received anything."""
-        self.exposure = np.zeros(self.n_groups)
+        self.sum.forget()
+
+    def _rows(self, amounts: Floats) -> Floats:
+        """Exposure (G,) as the rows that are added up, with what was owed of it where that accrues."""
+        if not self.accrues:
+            return amounts[None, :]
+        return np.stack([amounts, amounts.sum() * self.shares / self.shares.sum()])
+
+    def _balance(self, rows: Floats) -> Floats:
+        balance: Floats = rows[0] - rows[1] if self.accrues else rows[0]
+        return balance
 
 
 def within(gap: float, tolerance: float) -> bool:

@@ -9,7 +9,7 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import signed_gaps, within
 from fairexp.kernels.search.gaps import SLACK
@@ -86,8 +86,8 @@ def best_template(
     """The ranking that keeps every pair of groups within the tolerance at the least added regret.
 
     `order` (n,) is the exploration draw, document indices from the best down; `groups` (n,); `certain_order` (n, n)
-    says at [i, j] that i surely belongs above j; `exposure` (k,) by position; `spent` (G,) is what each group has
-    been charged so far; `shares` (G,).
+    says at [i, j] that i surely belongs above j, or, as uint8, what showing i below j costs; `exposure` (k,) by
+    position; `spent` (G,) is what each group has been charged so far; `shares` (G,).
 
     Added regret counts certain orders that the shown list reverses, documents left out included (they stand below
     all that is shown), beyond those that the draw itself reverses. `scope="displayed"` counts among shown documents
@@ -106,14 +106,9 @@ def best_template(
     >>> best.shown, best.template, best.unfairness
     (array([0, 2, 3]), array([0, 1, 1]), 0.0)
     """
-    curve, account, owed = _as_curve(exposure), np.asarray(spent, dtype=np.float64), as_shares(shares)
-    documents = _as_order(order)
-    belongs = as_groups(groups, n=len(documents))
-    relation = _as_relation(certain_order, len(documents))
-    if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
-        raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
-    if belongs.max() >= len(owed):
-        raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
+    curve, documents = as_curve(exposure), as_order(order)
+    belongs, account, owed = as_owed(groups, spent, shares, n=len(documents))
+    relation = as_relation(certain_order, len(documents))
     check_choice("scope", scope, SCOPES)
     check_choice("ties", ties, TIES)
     return find_template(
@@ -134,7 +129,7 @@ def best_template(
 def find_template(
     order: Ints,
     groups: Ints,
-    relation: tuple[Bools, Ints],
+    relation: tuple[Bools | Bytes, Ints],
     *,
     exposure: Floats,
     spent: Floats,
@@ -145,9 +140,9 @@ def find_template(
     effort: int,
     rng: np.random.Generator | None = None,
 ) -> BestTemplate:
-    """`best_template` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
+    """`best_template` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
     curve, n_groups, fairest = exposure.tobytes(), len(shares), ties == "fairest"
-    keys = _keys(rng if fairest else None, n_groups, len(exposure))
+    keys = tie_keys(rng if fairest else None, n_groups, len(exposure))
     resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
     try:
         search = idle.pop()
@@ -174,7 +169,20 @@ def find_template(
     )
 
 
-def _keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
+def filled(template: Ints, groups: Ints, order: Ints) -> Ints:
+    """The documents (m,) that stand in a `template` (m,) if each group's are taken in the order given (n,).
+
+    >>> filled(np.array([1, 0, 1]), np.array([0, 0, 1, 1]), np.array([3, 1, 0, 2]))
+    array([3, 1, 2])
+    """
+    shown = np.empty(len(template), dtype=np.int64)
+    for group in range(int(groups.max()) + 1):
+        places = np.flatnonzero(template == group)
+        shown[places] = order[groups[order] == group][: len(places)]
+    return shown
+
+
+def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
     """What settles equals by chance (G, m); none without `rng`."""
     return _NO_KEYS if rng is None else rng.permutation(n_groups * length).reshape(n_groups, length)
 
@@ -189,13 +197,13 @@ def _new_search(exposure: bytes, n_groups: int) -> Search:
     """A search for this curve, with what helps it: subsets of the positions, or of the last ones and the lattice."""
     curve = np.frombuffer(exposure)
     if len(curve) <= SHORT:
-        return Search(curve, n_groups, _reach(exposure), _subsets(exposure))
+        return Search(curve, n_groups, kept_reach(exposure), _subsets(exposure))
     last = curve[-LAST:].tobytes()
-    return Search(curve, n_groups, _reach(exposure), _subsets(last), _lattice(len(curve), n_groups))
+    return Search(curve, n_groups, kept_reach(exposure), _subsets(last), _lattice(len(curve), n_groups))
 
 
 @lru_cache(maxsize=64)
-def _reach(exposure: bytes) -> Reach:
+def kept_reach(exposure: bytes) -> Reach:
     """The sums of exposure that positions from each one down can give; curves are few, so they are kept."""
     return Reach(np.frombuffer(exposure))
 
@@ -229,7 +237,18 @@ def check_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _as_curve(exposure: ArrayLike) -> Floats:
+def as_owed(groups: ArrayLike, spent: ArrayLike, shares: ArrayLike, *, n: int) -> tuple[Ints, Floats, Floats]:
+    """Groups (n,) of documents, what groups have been charged (G,) and their shares (G,), if they fit each other."""
+    account, owed, belongs = np.asarray(spent, dtype=np.float64), as_shares(shares), as_groups(groups, n=n)
+    if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
+        raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
+    if belongs.max() >= len(owed):
+        raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
+    return belongs, account, owed
+
+
+def as_curve(exposure: ArrayLike) -> Floats:
+    """Exposure by position (k,), or an `ArgumentError`."""
     curve = np.asarray(exposure)
     if curve.ndim != 1 or len(curve) == 0 or curve.dtype.kind not in "fiu":
         raise ArgumentError("exposure", repr(exposure), "one number per position")
@@ -238,14 +257,18 @@ def _as_curve(exposure: ArrayLike) -> Floats:
     return np.ascontiguousarray(curve, dtype=np.float64)
 
 
-def _as_relation(certain_order: ArrayLike, n: int) -> Bools:
+def as_relation(certain_order: ArrayLike, n: int) -> Bools | Bytes:
+    """Certain orders (n, n), or what reversing them costs, or an `ArgumentError`."""
     given = np.asarray(certain_order)
-    if given.shape != (n, n) or given.dtype != np.bool_:
-        raise ArgumentError("certain_order", f"{given.dtype} of shape {given.shape}", f"booleans of shape ({n}, {n})")
+    if given.shape != (n, n) or given.dtype not in (np.bool_, np.uint8):
+        raise ArgumentError(
+            "certain_order", f"{given.dtype} of shape {given.shape}", f"booleans or uint8 of shape ({n}, {n})"
+        )
     return np.ascontiguousarray(given)
 
 
-def _as_order(order: ArrayLike) -> Ints:
+def as_order(order: ArrayLike) -> Ints:
+    """An exploration draw (n,), or an `ArgumentError`."""
     given = np.asarray(order)
     expected = "a permutation of 0..n-1: every document once, best first"
     if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":

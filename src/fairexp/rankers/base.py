@@ -44,6 +44,9 @@ class Ranker(ABC):
     learns_by_increments: bool = False
     """Whether clicks on one ranking may be learned in parts, each part without the positions learned before."""
 
+    keeps_pins: bool = False
+    """Whether it leaves documents where a query has pinned them."""
+
     needs_query_id: bool = False
     """Whether a query must have an id, because something is known or learned of each query by itself."""
 
@@ -68,6 +71,8 @@ class Ranker(ABC):
         `length` shows fewer positions this once. A fair ranker then chooses and charges for the shorter list.
         """
         self._check_query(query)
+        if query.pinned and not self.keeps_pins:
+            raise ArgumentError("query.pinned", query.pinned, "none", f"{type(self).__name__} cannot keep to pins.")
         chooser = self if length is None else self._shortened(length)
         ranking = chooser._rank(query, self.stream.at(self.n_ranked))
         self.replay(ranking)
@@ -252,6 +257,9 @@ class Ranker(ABC):
             groups=None if query.groups is None else query.groups[shown],
             query_id=query.query_id,
             document_ids=None if query.document_ids is None else query.document_ids[shown],
+            labels={key: of[shown] for key, of in query.labels.items()},
+            segment=query.segment,
+            weight=query.weight,
             ranker=self._identity,
             number=self.n_ranked,
             **extra,

@@ -79,7 +79,7 @@ class Tally:
     last: dict[str, Any] = field(default_factory=dict)
     points: list[dict[str, Any]] = field(default_factory=list)
     n: int = 0
-    added_regret: int = 0
+    added_regret: float = 0
     misordered: int = 0
     n_qualified: int = 0
     max_unfairness: float = -math.inf

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from fairexp.client import AsyncClient
 from fairexp.service.administration.changes import Changes

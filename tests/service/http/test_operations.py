@@ -48,7 +48,7 @@ def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) ->
         assert line in text
     assert ranked["ranking_id"] not in text
     labels = set(re.findall(r'[{,](\w+)="', text))
-    assert labels == {"policy", "pair", "group", "outcome", "reason", "route", "status", "le"}
+    assert labels == {"policy", "constraint", "pair", "group", "outcome", "reason", "route", "status", "le"}
 
 
 def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address: str) -> None:

@@ -29,6 +29,7 @@ def contradictions(lines: list[str], told: dict[str, Any]) -> list[str]:
     sure = any("The ranker was sure that" in line for line in lines)
     reversed_ = any("had to be reversed." in line and not line.startswith("No order") for line in lines)
     none_reversed = any(line.startswith("No order") for line in lines)
+    expected = any("By what the ranker expects" in line for line in lines)
     moved = any(" moved up from " in line or "had to make room" in line for line in lines)
     as_it_came = any("shown as it came" in line for line in lines)
     fair_already = any("fair already" in line for line in lines)
@@ -41,7 +42,9 @@ def contradictions(lines: list[str], told: dict[str, Any]) -> list[str]:
         "reversed, and none was": reversed_ and none_reversed,
         "none was reversed, but one is named": none_reversed and sure,
         "one was reversed, but none is named": reversed_ and not sure,
-        "the number that is named": named != told["added_regret"] and told["tolerance"] is not None,
+        "the number that is named": named != (0 if expected else told["added_regret"])
+        and told["tolerance"] is not None,
+        "expected and certain": expected and (sure or reversed_ or none_reversed),
         "moved, and as it came": moved and as_it_came,
         "fair, and outside the tolerance": fair_already and outside,
         "orders of a ranker that forms none": (none_reversed or reversed_) and opening == BLIND,
@@ -68,7 +71,7 @@ def rankings(ranker: str, *, tolerance: float, length: int, rounds: int, seed: i
 
 
 @pytest.mark.parametrize(
-    "ranker", ["fairexp-pairrank", "fairexp-fixed", "fairexp-random", "pairrank", "pdgd", "fairco"]
+    "ranker", ["fairexp-pairrank", "fairexp-fixed", "fairexp-random", "fairexp-pdgd", "pairrank", "pdgd", "fairco"]
 )
 def test_no_two_sentences_contradict_each_other(ranker: str) -> None:
     openings: Counter[str] = Counter()

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 cdef class Draw:
     cdef const int64_t[:] order
     cdef const int64_t[:] groups
-    cdef const unsigned char[:, :] certain
+    cdef const unsigned char[:, :] regret
     cdef const int64_t[:] row
 
 
@@ -66,4 +66,7 @@ cdef class Corridors:
     cpdef void narrow(self, double limit) noexcept nogil
 
 
+cdef void lay_corridors(
+    double total, const double[:] spent, const double[:] w, double limit, double[:] lower, double[:] upper
+) noexcept nogil
 cpdef bint is_permutation(const int64_t[:] order)

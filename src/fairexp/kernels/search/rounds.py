@@ -16,11 +16,12 @@ from cython.cimports.libc.stdint import int64_t
 class Draw:
     """An exploration draw `order` (n,) of documents in `groups` (n,).
 
-    Document e stands surely above d where `certain[row[e], row[d]]`.
+    Document e ought to stand above d, and showing it below costs `regret[row[e], row[d]]`: 1 or 0 where orders are
+    certain or not.
     """
 
-    def __init__(self, order, groups, certain, row):
-        self.order, self.groups, self.certain, self.row = order, groups, certain, row
+    def __init__(self, order, groups, regret, row):
+        self.order, self.groups, self.regret, self.row = order, groups, regret, row
 
 
 @cython.final
@@ -74,9 +75,9 @@ class Round:
 
     Queues (G, k) hold documents, `size` (G,) says how many, and `place` (G, k) by which keys equals are settled: draw
     positions, unless told otherwise. `cost[g, i, h, a]` is what popping the i-th document of group g costs on account
-    of group h when a documents of h are gone: documents of h that stand surely above it, came before it in the draw,
-    and are still waiting. Among shown documents only, the same reversals are counted when the second of the two is
-    popped.
+    of group h when a documents of h are gone: what documents of h that came before it in the draw, and are still
+    waiting, cost if they stand below it. Among shown documents only, the same reversals are counted when the second of
+    the two is popped.
     """
 
     def __init__(self, P, n_groups: int64_t):
@@ -117,7 +118,7 @@ class Round:
                 self.size[g] += 1
 
     def count_reversals(self, draw, displayed_only):
-        """Enter each certain order that a pop may reverse where it counts first."""
+        """Enter what each order that a pop may reverse costs, where it counts first."""
         self.cost[:, :, :, :] = 0
         for g in range(self.n_groups):
             for i in range(self.size[g]):
@@ -125,14 +126,15 @@ class Round:
                 for p in range(self.place[g, i]):
                     e = draw.order[p]
                     h = draw.groups[e]
-                    if h == g or not draw.certain[draw.row[e], d]:
+                    regret = draw.regret[draw.row[e], d]
+                    if h == g or not regret:
                         continue
                     if not displayed_only:
                         # e is still waiting while at most in_queue[p] documents of h are gone.
-                        self.cost[g, i, h, self.in_queue[p]] += 1
+                        self.cost[g, i, h, self.in_queue[p]] += regret
                     elif self.in_queue[p] < self.k:
                         # Charged to e's own pop: d is already shown once i + 1 documents of g are gone.
-                        self.cost[h, self.in_queue[p], g, i + 1] += 1
+                        self.cost[h, self.in_queue[p], g, i + 1] += regret
 
     def add_up(self, displayed_only):
         """Let costs be those of all reversals so far, or still ahead."""
@@ -171,25 +173,29 @@ class Corridors:
         self.lower, self.upper, self.E = np.zeros((3, self.round.n_groups))
 
     def narrow(self, limit):
-        """Let the limit be this.
-
-        With T = sum E after the round, the same for every template, and W = sum w: if every pair is within x, then
-        |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h).
-        """
-        spent, w = self.round.spent, self.round.w
+        """Let the limit be this."""
         self.limit = limit
-        T, W = self.round.total, 0.0
-        for g in range(self.round.n_groups):
-            T += spent[g]
-            W += w[g]
-        for g in range(self.round.n_groups):
-            c = 0.0
-            for h in range(self.round.n_groups):
-                if h != g:
-                    c += w[h] / w[min(g, h)]
-            spread = limit * c if c > 0.0 else 0.0
-            self.lower[g] = w[g] * (T - spread) / W - slack
-            self.upper[g] = w[g] * (T + spread) / W + slack
+        lay_corridors(self.round.total, self.round.spent, self.round.w, limit, self.lower, self.upper)
+
+
+def lay_corridors(total, spent, w, limit, lower, upper):
+    """Enter the corridors of groups (G,) that share a list of so much exposure.
+
+    With T = sum E after the round, the same for every template, and W = sum w: if every pair is within x, then
+    |W E_g / w_g - T| <= x c_g with c_g = sum over h != g of w_h / w_min(g, h).
+    """
+    T, W = total, 0.0
+    for g in range(w.shape[0]):
+        T += spent[g]
+        W += w[g]
+    for g in range(w.shape[0]):
+        c = 0.0
+        for h in range(w.shape[0]):
+            if h != g:
+                c += w[h] / w[min(g, h)]
+        spread = limit * c if c > 0.0 else 0.0
+        lower[g] = w[g] * (T - spread) / W - slack
+        upper[g] = w[g] * (T + spread) / W + slack
 
 
 def is_permutation(order):

@@ -1,7 +1,7 @@
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 
 class Draw:
-    def __init__(self, order: Ints, groups: Ints, certain: Bools, row: Ints) -> None: ...
+    def __init__(self, order: Ints, groups: Ints, regret: Bools | Bytes, row: Ints) -> None: ...
 
 class Aim:
     def __init__(

@@ -13,7 +13,7 @@ from fairexp.errors import StateError
 from fairexp.fairness.ledger import within
 from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.matching import NEW, Matching
-from fairexp.service.engine.runtime import Runtime, matched
+from fairexp.service.engine.runtime import Runtime, matched, same_labels
 from fairexp.service.policies.constraints import ConstraintSpec
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
 from fairexp.service.policies.spec import PolicySpec
@@ -53,7 +53,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     matching, offset = matched(before.spec, spec)
     comparable = (before.spec.scaling == "query") == (spec.scaling == "query")
     model = MODEL not in drop and comparable and type(ranker.learner) is type(before.ranker.learner)
-    account = LEDGER not in drop and type(ranker) is type(before.ranker)
+    account = LEDGER not in drop and type(ranker) is type(before.ranker) and same_labels(before.spec, spec)
     runtime = Runtime(
         spec,
         ranker,
@@ -75,6 +75,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         runtime.scale.take_over(before.scale, matching, offset)
     seen = _in_units(matching, before, runtime)
     same = before.parameters == parameters and before.spec.length == spec.length
+    same = same and before.spec.constraints == spec.constraints
     if model and account and seen.is_identity and same:
         ranker.restore(before.ranker.state())  # to the bit
     else:

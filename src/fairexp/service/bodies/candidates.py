@@ -34,7 +34,7 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: PolicySpec) -> Candi
         labels=_labels(asked.groups, spec, groups),
         features=_finite(runtime.scaling(asked.features), spec, features),
         k=_checked_k(asked.k, spec),
-        pinned=_pinned(asked, spec),
+        pinned=_pinned(asked, runtime),
         segment=_segment(asked, spec),
         weight=asked.special.weight,
         context=asked.context,
@@ -73,9 +73,9 @@ def _checked_k(k: int | None, spec: PolicySpec) -> int | None:
     return k
 
 
-def _pinned(asked: Asked, spec: PolicySpec) -> dict[int, int]:
+def _pinned(asked: Asked, runtime: Runtime) -> dict[int, int]:
     """The candidate that must stand at each of some positions, both counted from 0."""
-    given = asked.special.pinned
+    given, spec = asked.special.pinned, runtime.spec
     if not given:
         return {}
     most, places = min(asked.k or spec.length, len(asked.ids)), {name: place for place, name in enumerate(asked.ids)}
@@ -87,7 +87,7 @@ def _pinned(asked: Asked, spec: PolicySpec) -> dict[int, int]:
             told = f"{position} again" if position - 1 in found else str(position)
             raise invalid(f"pinned.{name[:80]}", told, f"positions from 1 to {most}, each once")
         found[position - 1] = places[name]
-    if not spec.ranker.startswith(FAIR):
+    if not runtime.ranker.keeps_pins:
         raise invalid("pinned", f"a policy with {spec.ranker}", f"one with a ranker {FAIR}HOST, which minds them")
     return found
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.fairexp import FairExp
 from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
@@ -53,11 +54,13 @@ class Candidates:
 class Standing:
     """Where a constraint stands: what its groups (G,) have had as it counts that, and are owed; its largest gap.
 
-    `spent` is None where there is an account for each query or segment; the gap is then that of the latest ranking.
+    `errors` (G,) say how far shares may be off that are learned. `spent` is None where there is an account for each
+    query or segment; the gap is then that of the latest one.
     """
 
     spent: Floats | None
     shares: Floats
+    errors: Floats
     gap: float
 
 
@@ -125,8 +128,16 @@ class Runtime:
         if rescaled is not None:
             self._rescale(*rescaled)
         known_by = self._known_by(candidates)
-        query = Query(features=self.scale(candidates.features), groups=candidates.groups, **known_by)
-        spent = list(self.totals.exposures)
+        query = Query(
+            features=self.scale(candidates.features),
+            groups=candidates.groups,
+            labels=candidates.labels,
+            segment=candidates.segment,
+            weight=candidates.weight,
+            pinned=candidates.pinned,
+            **known_by,
+        )
+        demands = self._demands(query)
         ranking = self.ranker.rank(query, length=candidates.k)
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, candidates.labels, ranking)
         shown = Shown(
@@ -144,7 +155,8 @@ class Runtime:
             place=place,
             considered=remembered,
             exposure=ranking.exposure,
-            accounts=self._accounts(spent, ranking),
+            accounts=self._accounts(demands, ranking),
+            pinned=ranking.pinned,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
             memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
@@ -161,20 +173,39 @@ class Runtime:
 
     def account(self, number: int) -> Standing:
         """Where a constraint stands now."""
-        shares, spent = self.accounts[number].fixed_shares, self.totals.exposures[number]
-        assert shares is not None
-        return Standing(spent, shares, Ledger(shares, spent).largest_gap)
+        if not isinstance(self.ranker, FairExp):
+            shares, spent = self.accounts[number].fixed_shares, self.totals.exposures[number]
+            assert shares is not None
+            return Standing(spent, shares, np.zeros(len(shares)), Ledger(shares, spent).largest_gap)
+        own = self.ranker.accounts[number]
+        owed, errors = own.shares.now(), own.shares.standard_errors()
+        if own.constraint.per is not None:
+            return Standing(None, owed, errors, own.ledger.largest_gap)
+        balance = own.ledger.balance
+        return Standing(balance, owed, errors, Ledger(owed, balance).largest_gap)
 
-    def _accounts(self, spent: list[Floats], ranking: Ranking) -> tuple[Account, ...]:
+    def _demands(self, query: Query) -> list[tuple[Floats, Floats | None]]:
+        """What each constraint counts its groups to have had, and what they are owed where the policy does not say."""
+        if not isinstance(self.ranker, FairExp):
+            return [(exposure, None) for exposure in self.totals.exposures]
+        found: list[tuple[Floats, Floats | None]] = []
+        for account in self.ranker.accounts:
+            demand = account.demand(query)
+            found.append((demand.spent * query.weight, demand.shares if account.shares.accrues else None))
+        return found
+
+    def _accounts(self, demands: list[tuple[Floats, Floats | None]], ranking: Ranking) -> tuple[Account, ...]:
         """Where each constraint stood before a ranking, and how it came out of it."""
-        if not self.accounts or ranking.groups is None:
+        if isinstance(self.ranker, FairExp):
+            gaps, met = list(ranking.gaps.values()), list(ranking.met.values())
+            return tuple(Account(*of, gap, ok) for of, gap, ok in zip(demands, gaps, met, strict=True))
+        if not demands:
             return ()
-        (one,) = self.accounts
-        assert one.fixed_shares is not None
+        ((spent, _),), (one,) = demands, self.accounts
+        assert one.fixed_shares is not None and ranking.groups is not None
         exposure = self.curve[: len(ranking)] if ranking.exposure is None else ranking.exposure
-        charged = amounts_by_group(ranking.groups, exposure, one.n_groups)
-        gap = Ledger(one.fixed_shares, spent[0] + charged).largest_gap
-        return (Account(spent[0], None, gap, ranking.qualified),)
+        after = spent + amounts_by_group(ranking.groups, exposure, one.n_groups)
+        return (Account(spent, None, Ledger(one.fixed_shares, after).largest_gap, ranking.qualified),)
 
     def _known_by(self, candidates: Candidates) -> dict[str, Any]:
         """What a ranker that learns of each query by itself knows this one by; nothing for others."""
@@ -265,6 +296,8 @@ class Runtime:
         matching, offset = self._matched[shown.version]
         in_units = replace(matching, factors=matching.factors / self.scale.scale)
         ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
+        if shown.labels and not same_labels(self.specs[shown.version], self.spec):
+            ranking = replace(ranking, labels={}, exposure=None)  # it teaches, but not what groups are owed
         seen = self.scale(matching.rows(shown.features.astype(np.float64)) + offset)
         return replace(ranking, features=np.where(matching.features == NEW, 0.0, seen))
 
@@ -299,6 +332,14 @@ class Runtime:
 def owed_by(spec: PolicySpec) -> tuple[list[Floats | None], list[int]]:
     """By constraint what each group (G,) is owed, None where that follows from what happens, and how many there are."""
     return [each.fixed_shares for each in spec.accounts], [each.n_groups for each in spec.accounts]
+
+
+def same_labels(before: PolicySpec, now: PolicySpec) -> bool:
+    """Whether groups of constraints that stay are numbered as before; more may come after them."""
+    old = {each.title: each.group_names for each in before.constraints}
+    return all(
+        each.group_names[: len(old[each.title])] == old[each.title] for each in now.constraints if each.title in old
+    ) and all(now.attributes.get(name, labels)[: len(labels)] == labels for name, labels in before.attributes.items())
 
 
 def query_key(query_id: str) -> str:

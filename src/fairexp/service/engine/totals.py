@@ -44,7 +44,7 @@ class Totals:
         self.met: Ints = np.zeros(len(sizes), dtype=np.int64)
         self.rounds = 0
         self.qualified = 0
-        self.regret = 0
+        self.regret = 0.0
         self.events = 0
         self.updates = 0
         self.clicks = 0
@@ -68,7 +68,7 @@ class Totals:
         groups: Sequence[Ints],
         exposure: Floats,
         *,
-        regret: int,
+        regret: float,
         qualified: bool | None,
         at: float,
         gaps: Sequence[float] | None = None,
@@ -188,9 +188,10 @@ class Totals:
 
     def state(self) -> State:
         """Everything, as arrays."""
-        counts = [self.rounds, self.qualified, self.regret, self.events, self.updates, self.clicks, self._stride]
+        counts = [self.rounds, self.qualified, self.events, self.updates, self.clicks, self._stride]
         return {
             "counts": np.array(counts, dtype=np.int64),
+            "regret": np.array(self.regret),
             "exposure": np.concatenate([np.zeros(0), *self.exposures]),
             "met": self.met.copy(),
             "shown_at": self.shown_at.copy(),
@@ -205,8 +206,8 @@ class Totals:
         """The totals whose `state` this was, of groups with these shares."""
         totals = Totals(shares, sizes, length=len(arrays["shown_at"]))
         counts = [int(count) for count in np.asarray(arrays["counts"], dtype=np.int64)]
-        totals.rounds, totals.qualified, totals.regret, totals.events = counts[:4]
-        totals.updates, totals.clicks, totals._stride = counts[4:]
+        totals.rounds, totals.qualified, totals.events, totals.updates, totals.clicks, totals._stride = counts
+        totals.regret = float(arrays["regret"])
         exposure = np.array(arrays["exposure"], dtype=np.float64)
         totals.exposures = np.split(exposure, np.cumsum(sizes)[:-1]) if sizes else []
         totals.met = np.array(arrays["met"], dtype=np.int64)

@@ -27,7 +27,7 @@ class RankAnswer(BaseModel):
     items: list[RankedItem]
     qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
     met: dict[str, bool | None] = Field(description="Which constraints could be met, by name.")
-    added_regret: int
+    added_regret: float
     explanation: dict[str, Any] | None = None
 
 
@@ -139,7 +139,7 @@ class FairnessAnswer(BaseModel):
     pairs: list[dict[str, Any]]
     largest_gap: float | None
     qualified_share: float | None
-    added_regret: int
+    added_regret: float
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
     constraints: list[dict[str, Any]]
@@ -164,7 +164,7 @@ class RankingInfo(BaseModel):
     session: str | None
     qualified: bool | None
     met: dict[str, bool | None]
-    added_regret: int
+    added_regret: float
     items: list[dict[str, Any]]
     explanation: dict[str, Any]
     feedback: list[dict[str, Any]]

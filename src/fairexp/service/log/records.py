@@ -105,7 +105,7 @@ class Shown:
     considered: Considered
     exposure: Floats | None
     accounts: tuple[Account, ...]
-    added_regret: int
+    added_regret: float
     qualified: bool | None
     labels: dict[str, Ints] = field(default_factory=dict)
     pinned: Bools | None = None
@@ -160,6 +160,10 @@ class Shown:
             features=self.features.astype(np.float64),
             scores=self.scores,
             groups=self.groups,
+            labels=self.labels,
+            segment=self.segment,
+            weight=self.weight,
+            pinned=self.pinned,
             query_id=self.query or None,
             document_ids=np.array(self.ids) if self.query else None,
             ranker=identity,

@@ -21,6 +21,10 @@ def _is_table(value: Any) -> str:
     return "~table" if isinstance(value, dict) else "~word"
 
 
+TAKEN = "groups"
+"""How the short form's constraint is called."""
+
+
 class ConstraintSpec(Strict):
     """One constraint: the labels of one attribute of candidates, or of several, whose intersections are the groups.
 
@@ -53,6 +57,8 @@ class ConstraintSpec(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> ConstraintSpec:
+        if TAKEN in (self.title, *self.labels):
+            raise ValueError(f"name: expected another word than {TAKEN!r}, which is the short form, got it")
         for attribute, labels in self.labels.items():
             if len(set(labels)) < len(labels):
                 raise ValueError(f"labels.{attribute}: expected labels that differ, got one of them again")

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError, FairexpError
+from fairexp.fairness.constraint import Constraint
 from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.base import Ranker
 from fairexp.registry import construct, parameters_of, ranker_names
@@ -18,6 +19,7 @@ from fairexp.service.problems import ServiceError, invalid
 from fairexp.types import Query
 
 if TYPE_CHECKING:
+    from fairexp.service.policies.constraints import ConstraintSpec
     from fairexp.service.policies.spec import PolicySpec
 
 RANKERS = tuple(name for name in ranker_names() if "grades" not in parameters_of(name))
@@ -33,7 +35,7 @@ LARGEST_STATE = 900_000_000
 LARGE_STATE = 100_000_000
 """From here on a policy's answer warns of it."""
 
-SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups")
+SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups", "constraints")
 
 
 def resolve_parameters(
@@ -81,10 +83,11 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
         "length": spec.length,
         "seed": spec.seed,
         "exposure": spec.exposure,
-        "tolerance": spec.tolerance,
     }
-    if spec.groups:
-        known.update(shares=spec.shares, n_groups=len(spec.groups))
+    if spec.constraints:
+        known.update(constraints=[_constraint(each) for each in spec.constraints])
+    elif spec.groups:
+        known.update(tolerance=spec.tolerance, shares=spec.shares, n_groups=len(spec.groups))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -101,6 +104,21 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
     if ranker.keeps_history:
         notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
     return ranker, [*notes, *_about_size(ranker)]
+
+
+def _constraint(spec: ConstraintSpec) -> Constraint:
+    names, sizes = zip(*spec.attributes, strict=True)
+    fixed = spec.fixed_shares
+    return Constraint(
+        spec.tolerance,
+        by=names,
+        shares=spec.shares if fixed is None else fixed.reshape(sizes),  # type: ignore[arg-type]
+        n_groups=sizes,
+        window=spec.window,
+        half_life=spec.half_life,
+        per=spec.per,
+        name=spec.title,
+    )
 
 
 def _about_size(ranker: Ranker) -> list[str]:
@@ -132,7 +150,8 @@ def try_out(spec: PolicySpec) -> None:
     for n in (max(2 * spec.length, 4), 2, 1):
         groups = np.arange(n) % len(spec.groups) if spec.groups else None
         features = rng.random((n, spec.n_features)).astype(np.float32).astype(np.float64)
-        query = Query(features=features, groups=groups, query_id="q", document_ids=np.arange(n))
+        labels = {name: np.arange(n) % len(labels) for name, labels in spec.attributes.items()}
+        query = Query(features, groups, query_id="q", document_ids=np.arange(n), labels=labels, segment="s")
         try:
             for clicked in (0, -1):
                 ranking = ranker.rank(query)

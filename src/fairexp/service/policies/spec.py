@@ -15,7 +15,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
 from fairexp.mistakes import found_by_pydantic
 from fairexp.registry import FAIR, keeps_account
-from fairexp.service.policies.constraints import ConstraintSpec
+from fairexp.service.policies.constraints import TAKEN, ConstraintSpec
 from fairexp.service.policies.forms import Label, Positive, Strict
 from fairexp.service.policies.rankers import RANKERS
 from fairexp.service.problems import misfit
@@ -151,7 +151,7 @@ class PolicySpec(Strict):
         if not self.groups:
             return self.constraints
         one: dict[str, Any] = {"labels": {GROUP: self.group_names}, "shares": self.groups, "tolerance": self.tolerance}
-        return [ConstraintSpec.model_construct(name="groups", **one)]
+        return [ConstraintSpec.model_construct(name=TAKEN, **one)]
 
     @property
     def attributes(self) -> dict[str, list[str]]:

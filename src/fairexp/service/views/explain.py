@@ -142,12 +142,7 @@ def _about_fairness(shown: Shown, told: dict[str, Any]) -> list[str]:
         fair = "was fair already and " if shown.qualified else ""
         lines.append(f"The ranker's own draw {fair}is shown as it came.")
     elif shown.believed:
-        n_reversed = shown.added_regret
-        lines.append(
-            "No order that the ranker was sure of had to be reversed."
-            if n_reversed == 0
-            else f"{n_reversed} order{'s' if n_reversed > 1 else ''} that the ranker was sure of had to be reversed."
-        )
+        lines.append(_about_regret(shown))
     several = len(told["constraints"]) > 1
     return lines + [_about_account(account, several=several) for account in told["constraints"]]
 
@@ -166,6 +161,15 @@ def _about_account(account: dict[str, Any], *, several: bool) -> str:
             " without missing what comes before it." if several else "."
         )
     return line
+
+
+def _about_regret(shown: Shown) -> str:
+    n_reversed = shown.added_regret
+    if n_reversed == 0:
+        return "No order that the ranker was sure of had to be reversed."
+    if not shown.considered.above.any():  # it is never sure
+        return f"By what the ranker expects, that costs as much as reversing {n_reversed:g} orders that are sure."
+    return f"{n_reversed:g} order{'s' if n_reversed > 1 else ''} that the ranker was sure of had to be reversed."
 
 
 def _some(names: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,13 @@ def standing(runtime: Runtime, number: int) -> dict[str, Any]:
     each, totals = runtime.accounts[number], runtime.totals
     account = runtime.account(number)
     names, rounds = each.group_names, max(totals.rounds, 1)
-    rows = zip(names, account.shares.tolist(), totals.exposures[number].tolist(), strict=True)
+    errors = [error if isfinite(error) else None for error in account.errors.tolist()]
+    columns = (names, account.shares.tolist(), errors, totals.exposures[number].tolist())
+    keys = ("group", "share", "share_error", "exposure")
     return {
         "constraint": each.title,
         "tolerance": each.tolerance if runtime.is_fair else None,
-        "groups": [{"group": name, "share": share, "exposure": amount} for name, share, amount in rows],
+        "groups": [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)],
         "pairs": [] if account.spent is None else named_gaps(account.spent, account.shares, names),
         "largest_gap": account.gap,
         "met_share": totals.met[number] / rounds if runtime.is_fair and totals.rounds else None,
@@ -68,7 +71,7 @@ def _history(columns: dict[str, Any]) -> dict[str, Any]:
     return {
         "round": columns["round"].astype(np.int64).tolist(),
         "at": columns["at"].tolist(),
-        "added_regret": columns["regret"].astype(np.int64).tolist(),
+        "added_regret": columns["regret"].tolist(),
         "qualified": columns["qualified"].astype(np.int64).tolist(),
         "clicks": columns["clicks"].astype(np.int64).tolist(),
     }

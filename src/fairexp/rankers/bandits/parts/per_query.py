@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryMemory, QueryRecord, Table, fits_record
+from fairexp.rankers.bandits.parts.query_memory import Field, QueryMemory, QueryRecord, Table
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
@@ -112,7 +112,7 @@ class PerQuery(Ranker):
         self.queries.restore(_of_queries(arrays))
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        return fits_record(value, expected) if key.startswith("queries.") else super().fits(key, value, expected)
+        return fits_records(value, expected) if key.startswith("queries.") else super().fits(key, value, expected)
 
 
 class PerQueryExplorer(PerQuery, Explorer):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fairexp.arrays import Ints, State
+from fairexp.arrays import Id, Ints, State, read_ids, written_ids
 from fairexp.errors import StateError
 from fairexp.validation import check_count
 
-Id = str | int
 Table = NDArray[Any]
 UNKNOWN = -1
 """The row of a document that the memory does not hold."""
@@ -146,10 +145,10 @@ class QueryMemory:
         """All records as flat arrays, the one to go first in front."""
         records = list(self.records.values())
         own: State = {
-            "queries": _written(self.records),
+            "queries": written_ids(self.records),
             "sizes": np.array([len(record.documents) for record in records], dtype=np.int64),
             "counts": np.array([[record.born, record.rounds] for record in records], dtype=np.int64).reshape(-1, 2),
-            "documents": _written(each for record in records for each in record.documents),
+            "documents": written_ids(each for record in records for each in record.documents),
             "seen": _joined([record.seen for record in records], np.zeros(0, dtype=np.int64)),
         }
         for name, field in self.fields.items():
@@ -179,9 +178,9 @@ class QueryMemory:
         """Hold what a `state()` holds; beyond `max_queries`, those that were shown last."""
         sizes = np.asarray(arrays["sizes"], dtype=np.int64)
         ends = np.cumsum(sizes)
-        documents, self.records = _read(arrays["documents"]), {}
+        documents, self.records = read_ids(arrays["documents"]), {}
         square_ends = np.cumsum(sizes * sizes)
-        for q, (query, size) in enumerate(zip(_read(arrays["queries"]), sizes.tolist(), strict=True)):
+        for q, (query, size) in enumerate(zip(read_ids(arrays["queries"]), sizes.tolist(), strict=True)):
             here = slice(int(ends[q]) - size, int(ends[q]))
             born, rounds = arrays["counts"][q].tolist()
             record = QueryRecord(self.fields, born=born)
@@ -200,20 +199,5 @@ class QueryMemory:
             del self.records[next(iter(self.records))]
 
 
-def fits_record(value: Table, expected: Table) -> bool:
-    """Whether a saved array may take the place of `expected`: as many records as there are, texts of any length."""
-    return value.shape[1:] == expected.shape[1:] and value.dtype.kind == expected.dtype.kind
-
-
 def _joined(parts: list[Table], none: Table) -> Table:
     return np.concatenate(parts) if parts else none
-
-
-def _written(ids: Iterable[Id]) -> Table:
-    """Ids as texts that say which of them are numbers; the mark at the end keeps what arrays strip there."""
-    texts = [f"{'t' if isinstance(each, str) else 'n'}{each}." for each in ids]
-    return np.array(texts, dtype=np.str_) if texts else np.zeros(0, dtype="U1")
-
-
-def _read(texts: Table) -> list[Id]:
-    return [text[1:-1] if text[0] == "t" else int(text[1:-1]) for text in texts.tolist()]

@@ -1,0 +1,161 @@
+"""What has become of one constraint: its ledgers, and what it has learned of the shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairexp.arrays import Bools, Floats, Id, Ints, State, read_ids, written_ids
+from fairexp.errors import StateError
+from fairexp.fairness.constraint import GROUPS, Constraint
+from fairexp.fairness.ledger import Ledger
+from fairexp.fairness.rankings import Demand
+from fairexp.fairness.shares import new_shares
+from fairexp.rankers.matching import NEW, Matching
+from fairexp.types import Query, Ranking
+
+ROUND, SEEN = "ledger_round", "seen"
+"""What a ranking remembers for each constraint: which of its ledger's rounds it was, and the candidates' groups."""
+
+
+class Account:
+    """The ledgers of a constraint and the shares of the moment.
+
+    There is one ledger, under the key None, or one for each query or segment that was charged, the one charged longest
+    ago first. `born` says with which ranking each began: what is told later about rankings from before is dropped. The
+    account `remembers` if rankings must carry something for it (`memory`).
+    """
+
+    def __init__(self, constraint: Constraint, n_features: int) -> None:
+        self.constraint = constraint
+        self.shares = new_shares(constraint.owed, n_features=n_features, n_groups=constraint.n_cells)
+        self.fades = constraint.window is not None or constraint.half_life is not None
+        self.remembers = self.fades or self.shares.accrues
+        self.ledgers: dict[Id | None, Ledger] = {}
+        self.born: dict[Id | None, int] = {}
+        if constraint.per is None:
+            self.ledgers[None], self.born[None] = self._new_ledger(), 0
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that was charged last."""
+        return self.ledgers[next(reversed(self.ledgers))] if self.ledgers else self._new_ledger()
+
+    @property
+    def exposure(self) -> Floats:
+        """What each group (G,) has received, by all ledgers together."""
+        if self.constraint.per is None:
+            return self.ledgers[None].exposure
+        return np.asarray(sum((ledger.exposure for ledger in self.ledgers.values()), np.zeros(self.constraint.n_cells)))
+
+    def demand(self, query: Query) -> Demand:
+        """What this asks of the next round, in units of the query's weight."""
+        key = self.constraint.ledger_key(query)
+        ledger = self.ledgers.get(key) or self._new_ledger()
+        groups, balance, tolerance = self.constraint.groups_of(query), ledger.balance_ahead, self.constraint.tolerance
+        if query.weight != 1.0:
+            balance, tolerance = balance / query.weight, tolerance / query.weight
+        return Demand(groups, balance, self.shares.now(), tolerance)
+
+    def memory(self, query: Query, groups: Ints) -> dict[str, NDArray[np.generic]]:
+        """What a ranking must remember for `charge` and `replace`, beside what it shows."""
+        own: dict[str, NDArray[np.generic]] = {}
+        if self.fades:
+            ledger = self.ledgers.get(self.constraint.ledger_key(query))
+            own[ROUND] = np.array(0 if ledger is None else ledger.sum.rounds)
+        seen = self.shares.seen(query.features, groups)
+        if seen is not None:
+            own[SEEN] = seen
+        return own
+
+    def charge(self, ranking: Ranking, memory: State) -> None:
+        """Book what a ranking shows."""
+        assert ranking.exposure is not None
+        key = self.constraint.ledger_key(ranking)
+        ledger = self.ledgers.pop(key, None)
+        if ledger is None:
+            ledger, self.born[key] = self._new_ledger(), ranking.number
+        self.ledgers[key] = ledger
+        while len(self.ledgers) > self.constraint.max_ledgers:
+            gone = next(iter(self.ledgers))
+            del self.ledgers[gone], self.born[gone]
+        ledger.shares = self.shares.now()
+        ledger.charge(self.constraint.groups_of(ranking), ranking.exposure)
+        self.shares.note(memory.get(SEEN))
+
+    def replace(self, ranking: Ranking, memory: State, measured: Floats) -> None:
+        """Put measured exposure (m,) in the place of what was charged for a ranking."""
+        assert ranking.exposure is not None
+        key = self.constraint.ledger_key(ranking)
+        ledger = self.ledgers.get(key)
+        if ledger is None or ranking.number < self.born[key]:
+            return
+        rounds_ago = ledger.sum.rounds - 1 - int(memory[ROUND]) if ROUND in memory else 0
+        groups = self.constraint.groups_of(ranking)
+        ledger.replace(groups, projected=ranking.exposure, measured=measured, rounds_ago=rounds_ago)
+
+    def learn(self, ranking: Ranking, exposure: Floats, clicks: Bools) -> None:
+        """Learn what groups are owed from clicks (m,) on documents that had this exposure (m,)."""
+        self.shares.learn(ranking.features, self.constraint.groups_of(ranking), exposure, clicks)
+
+    def forget(self) -> None:
+        """Start the ledgers anew; what was learned of the shares stays."""
+        for ledger in self.ledgers.values():
+            ledger.forget()
+        if self.constraint.per is not None:
+            self.ledgers, self.born = {}, {}
+
+    def take_over(self, before: Account, matching: Matching) -> None:
+        """Go on from the account of a constraint of the same name, with other groups where these are matched."""
+        n_before = before.constraint.n_cells
+        by_number = np.where(np.arange(self.constraint.n_cells) < n_before, np.arange(self.constraint.n_cells), NEW)
+        groups = matching.groups if self.constraint.attributes == (GROUPS,) else by_number
+        self.shares.take_over(before.shares, matching, groups)
+        if self.constraint.per != before.constraint.per:
+            return
+        for key, old in before.ledgers.items():
+            ledger = self._new_ledger()
+            if ledger.accrues and old.accrues and NEW not in groups:
+                ledger.shares = old.shares[groups]
+            ledger.take_over(old, groups)
+            ledger.sum.rounds = old.sum.rounds
+            self.ledgers[key], self.born[key] = ledger, before.born[key]
+
+    def state(self) -> State:
+        """All of it as arrays; where there are several ledgers, one after the other."""
+        own: State = {f"shares.{key}": value for key, value in self.shares.state().items()}
+        sums = [ledger.sum.state() for ledger in self.ledgers.values()]
+        for key, empty in self._new_ledger().sum.state().items():
+            own[f"ledgers.{key}"] = np.array([each[key] for each in sums], dtype=empty.dtype).reshape(-1, *empty.shape)
+        own["ledgers.born"] = np.array([self.born[key] for key in self.ledgers], dtype=np.int64)
+        own["ledgers.shares"] = np.array([ledger.shares for ledger in self.ledgers.values()]).reshape(
+            -1, self.constraint.n_cells
+        )
+        own["ledgers.keys"] = written_ids("" if key is None else key for key in self.ledgers)
+        return own
+
+    def check(self, arrays: State) -> None:
+        """Raise a `StateError` unless a state's arrays are of numbers, and of one length."""
+        length = len(arrays["ledgers.keys"])
+        for key, value in arrays.items():
+            if key.startswith("ledgers.") and len(value) != length:
+                raise StateError(f"state: {key} has {len(value)} entries, expected {length}, one for each ledger")
+        if not np.isfinite(np.asarray(arrays["ledgers.rows"], dtype=np.float64)).all():
+            raise StateError("state: exposure has numbers that are not finite")
+
+    def restore(self, arrays: State) -> None:
+        """Hold what a `state()` holds."""
+        self.shares.restore({key[7:]: value for key, value in arrays.items() if key.startswith("shares.")})
+        self.ledgers, self.born = {}, {}
+        for number, written in enumerate(read_ids(arrays["ledgers.keys"])):
+            key = None if self.constraint.per is None else written
+            ledger = self._new_ledger()
+            ledger.sum.restore({name: arrays[f"ledgers.{name}"][number] for name in ("rows", "rounds")})
+            ledger.shares = np.array(arrays["ledgers.shares"][number], dtype=np.float64)
+            self.ledgers[key], self.born[key] = ledger, int(arrays["ledgers.born"][number])
+
+    def _new_ledger(self) -> Ledger:
+        kept: dict[str, Any] = {"window": self.constraint.window, "half_life": self.constraint.half_life}
+        return Ledger(self.shares.now(), accrues=self.shares.accrues, **kept)

@@ -1,0 +1,58 @@
+"""Rankings around documents that have their place: what is pinned leaves a smaller problem of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Bools, Bytes, Floats, Ints
+from fairexp.fairness.ledger import amounts_by_group
+from fairexp.fairness.rankings import BestRanking, Demand, find_ranking, outcome_of
+
+
+def find_around(
+    pinned: Mapping[int, int],
+    order: Ints,
+    demands: Sequence[Demand],
+    relation: tuple[Bools | Bytes, Ints],
+    *,
+    exposure: Floats,
+    **options: Any,
+) -> BestRanking:
+    """`find_ranking` with the documents `pinned` by position at their places.
+
+    They are charged, and leave the draw and the curve; orders between them and others do not count.
+    """
+    if not pinned:
+        return find_ranking(order, demands, relation, exposure=exposure, **options)
+    positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
+    free = np.delete(np.arange(len(exposure)), positions)
+    if len(free) == 0:
+        outcomes = tuple(outcome_of(documents, each, 0.0, exposure) for each in demands)
+        return BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
+    left = np.setdiff1d(order, documents)
+    number = np.empty(len(order), dtype=np.int64)
+    number[left] = np.arange(len(left))
+    certain, row = relation
+    best = find_ranking(
+        number[order[~np.isin(order, documents)]],
+        [_without(each, documents, exposure[positions], left) for each in demands],
+        (certain, row[left]),
+        exposure=exposure[free],
+        **options,
+    )
+    shown: Ints = np.empty(len(exposure), dtype=np.int64)
+    shown[positions], shown[free] = documents, left[best.shown]
+    outcomes = tuple(
+        replace(outcome, template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
+    )
+    return replace(best, shown=shown, outcomes=outcomes)
+
+
+def _without(demand: Demand, pinned: Ints, exposure: Floats, left: Ints) -> Demand:
+    """The demand on the documents that are left when pinned ones have had their exposure."""
+    charged = amounts_by_group(demand.groups[pinned], exposure, len(demand.shares))
+    return replace(demand, groups=demand.groups[left], spent=demand.spent + charged)

@@ -1,0 +1,25 @@
+from libc.stdint cimport int64_t
+from fairexp.kernels.demands.owed cimport Owed
+from fairexp.kernels.search.reach cimport Reach
+from fairexp.kernels.search.rounds cimport Found, Round
+
+
+cdef class Walk:
+    cdef Round round
+    cdef Owed owed
+    cdef Reach reach
+    cdef readonly Found found
+    cdef readonly int64_t bound
+    cdef readonly bint finished
+    cdef readonly bint refused
+    cdef int64_t[::1] gone
+    cdef int64_t[::1] path
+    cdef int64_t[::1] total
+    cdef int64_t[::1] waiting
+    cdef double[:, ::1] gain
+
+    cdef void add_gain(self, int64_t p, int64_t a) noexcept nogil
+    cdef bint can_end_inside(self, int64_t p) noexcept nogil
+    cdef void search(self, int64_t budget, int64_t max_nodes) noexcept nogil
+    cdef void deepen(self, int64_t max_nodes) noexcept nogil
+    cdef void descend(self) noexcept nogil
