@@ -55,6 +55,7 @@ class Explanation(Struct, frozen=True):
     certain_orders: list[CertainOrder]
     moved: list[Move]
     left_out: list[str]
+    pinned: list[str]
     added_regret: float
     qualified: bool | None
     tolerance: float | None

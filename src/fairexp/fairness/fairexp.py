@@ -176,18 +176,19 @@ class FairExp(Ranker):
     def _shown(self, ranking: Ranking) -> None:
         for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
             account.charge(ranking, memory)
-        self.host.note(self._for_host(_chosen(ranking)))
+        self.host.note(self._for_host(self._chosen(ranking)))
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         if ranking.pinned is not None:
             clicks = clicks[~ranking.pinned]
-            ranking = _chosen(ranking)
+            ranking = self._chosen(ranking)
         if len(ranking) == 0:
             return
         self.host.learn(self._for_host(ranking), clicks)
         if ranking.exposure is not None:
             for account in self.accounts:
-                account.learn(ranking, ranking.exposure / ranking.weight, clicks)
+                if account.constraint.knows(ranking):
+                    account.learn(ranking, ranking.exposure / ranking.weight, clicks)
 
     def _for_host(self, documents: Documents) -> Documents:
         """A query or ranking as the host sees it: its groups are what templates tell apart.
@@ -198,7 +199,7 @@ class FairExp(Ranker):
         pinned = documents.pinned if isinstance(documents, Query) else None
         if first.attributes == (GROUPS,) and not others and not pinned:
             return documents
-        if documents.groups is None and isinstance(documents, Ranking):
+        if isinstance(documents, Ranking) and not all(constraint.knows(documents) for constraint in self.constraints):
             return documents
         classes = first.groups_of(documents)
         for constraint in others:
@@ -208,6 +209,13 @@ class FairExp(Ranker):
             n_classes = prod(constraint.n_cells for constraint in self.constraints)
             classes[list(pinned.values())] = n_classes + np.arange(len(pinned))
         return replace(documents, groups=classes)
+
+    def _chosen(self, ranking: Ranking) -> Ranking:
+        """The ranking without its pinned positions."""
+        if ranking.pinned is None:
+            return ranking
+        chosen = ranking.without(np.flatnonzero(ranking.pinned).tolist())
+        return chosen if self.host.remembers_positions else replace(chosen, memory=ranking.memory)
 
     def _memories(self, ranking: Ranking) -> list[State]:
         """What a ranking remembers for each account."""
@@ -322,11 +330,6 @@ def _pinned_positions(query: Query, n_shown: int) -> Bools | None:
     pinned = np.zeros(n_shown, dtype=np.bool_)
     pinned[list(query.pinned)] = True
     return pinned
-
-
-def _chosen(ranking: Ranking) -> Ranking:
-    """The ranking without its pinned positions."""
-    return ranking if ranking.pinned is None else ranking.without(np.flatnonzero(ranking.pinned).tolist())
 
 
 def _part(arrays: Mapping[str, NDArray[np.generic]], start: str) -> State:

@@ -332,6 +332,9 @@ class Explorer(Ranker):
     """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
     groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
 
+    remembers_positions: bool = True
+    """Whether arrays of its `memory` that are as long as the ranking are by position; otherwise all are by candidate."""
+
     @abstractmethod
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         """Scores, certain orders, blocks, and one exploration draw (from `rng`, or from the ranker's own)."""

@@ -297,7 +297,7 @@ class Runtime:
         in_units = replace(matching, factors=matching.factors / self.scale.scale)
         ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
         if shown.labels and not same_labels(self.specs[shown.version], self.spec):
-            ranking = replace(ranking, labels={}, exposure=None)  # it teaches, but not what groups are owed
+            ranking = replace(ranking, labels={})  # it teaches, but not what groups are owed
         seen = self.scale(matching.rows(shown.features.astype(np.float64)) + offset)
         return replace(ranking, features=np.where(matching.features == NEW, 0.0, seen))
 

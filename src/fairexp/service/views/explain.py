@@ -18,6 +18,7 @@ def explain(shown: Shown, spec: PolicySpec) -> dict[str, Any]:
         "certain_orders": _certain(shown),
         "moved": moved,
         "left_out": _left_out(shown),
+        "pinned": [name for position, name in enumerate(shown.ids) if _is_pinned(shown, position)],
         "added_regret": shown.added_regret,
         "qualified": shown.qualified,
         "tolerance": accounts[0]["tolerance"] if accounts else None,

@@ -118,6 +118,8 @@ class PerQuery(Ranker):
 class PerQueryExplorer(PerQuery, Explorer):
     """One with an explicit belief; `_notes` is what its rankings must carry beyond the candidates' ids."""
 
+    remembers_positions = False
+
     def memory(
         self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
     ) -> dict[str, NDArray[np.generic]]:

@@ -42,6 +42,8 @@ def live_charts(
     for number, each in enumerate(report["constraints"]):
         end, by = (f"-{number}" if number else ""), (each["constraint"] if len(report["constraints"]) > 1 else "")
         own = {"round": history["round"], **each["history"]}
+        if np.isnan(own["largest_gap"]).all():  # it is new, and nothing was ranked with it yet
+            continue
         made[f"unfairness{end}"] = _unfairness(own, ranker, each["tolerance"], theme, by)
         made[f"exposure{end}"] = _exposure(own, each["groups"], theme, by)
     if report["tolerance"] is not None:
@@ -66,7 +68,7 @@ def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, t
     rows = [
         {"ranker": ranker, "user": "live", "seed": 0, "round": at, MAX_UF.name: gap}
         for at, gap in zip(history["round"], history["largest_gap"], strict=True)
-        if gap == gap  # before there was the constraint it is not a number
+        if not np.isnan(gap)
     ]
     return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme, by=by)
 
@@ -90,6 +92,7 @@ def _points(name: str, rounds: Sequence[int], values: Any) -> list[dict[str, Any
     return [
         {"ranker": name, "round": at, "value": value, "low": value, "high": value, "seeds": 1}
         for at, value in zip(rounds, np.asarray(values).tolist(), strict=True)
+        if not np.isnan(value)  # of what was not there yet
     ]
 
 
