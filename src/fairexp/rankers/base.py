@@ -333,7 +333,7 @@ class Explorer(Ranker):
     groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
 
     remembers_positions: bool = True
-    """Whether arrays of its `memory` that are as long as the ranking are by position; otherwise all are by candidate."""
+    """Whether arrays of its `memory` that are as long as the ranking are by position; else all are by candidate."""
 
     @abstractmethod
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
