@@ -42,7 +42,7 @@ def unfairness_chart(
     highest, line = (max(point[name] for point in points) for name in ("high", "value"))
     top = max(min(highest, 2 * line), 10 * tolerance)
     frame = Frame(
-        title=f"{UF.heading} by {by}" if by else UF.heading,
+        title=f"{UF.heading}: {by}" if by else UF.heading,
         subtitle=f"exposure gap between the groups; {direction(UF)}",
         value="gap (log scale above the tolerance)",
         axis=Axis(0.0, 1.3 * top, constant=tolerance),

@@ -280,7 +280,7 @@ def test_explanations_say_what_moved_because_of_which() -> None:
             fair = shares / shares.sum() * account.spent.sum()
             lacking = dict(zip(each.group_names, fair - account.spent, strict=True))
             assert about["lacking"] == pytest.approx({name: short for name, short in lacking.items() if short > 1e-9})
-            assert sum(line.startswith(f"By {each.title}, ") for line in told["summary"]) == 1
+            assert sum(line.startswith(f"Constraint {each.title}: ") for line in told["summary"]) == 1
         for move in told["moved"]:
             seen.add((tuple(move["constraints"]), move["pinned"]))
             for title in move["constraints"]:

@@ -111,7 +111,7 @@ def _about_move(move: dict[str, Any], group: str, *, several: bool) -> str:
     if move["pinned"]:
         return f"{name} was pinned to position {move['position']}, past {_some(move['past'])}."
     if move["position"] < move["drawn_at"]:
-        by = f" by {' and '.join(move['constraints'])}" if several and move["constraints"] else ""
+        by = f" ({' and '.join(move['constraints'])})" if several and move["constraints"] else ""
         line = (
             f"{name} moved up from {move['drawn_at']} to position {move['position']} for fair exposure{by}, past "
             f"{_some(move['past'])}."
@@ -156,7 +156,7 @@ def _about_account(account: dict[str, Any], *, several: bool) -> str:
     if several:
         lacked = max(account["lacking"].items(), key=lambda each: each[1], default=None)
         before = "nobody lacked anything before" if lacked is None else f"{lacked[0]} lacked {lacked[1]:.3f} before"
-        line = f"By {account['constraint']}, {before}. {line}"
+        line = f"Constraint {account['constraint']}: {before}. {line}"
     if not account["met"]:
         line += " No ranking of these candidates could meet it" + (
             " without missing what comes before it." if several else "."

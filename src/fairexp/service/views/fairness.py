@@ -60,6 +60,7 @@ def standing(runtime: Runtime, number: int) -> dict[str, Any]:
     return {
         "constraint": each.title,
         "tolerance": each.tolerance if runtime.is_fair else None,
+        "learned": each.fixed_shares is None,
         "groups": [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)],
         "pairs": [] if account.spent is None else named_gaps(account.spent, account.shares, names),
         "largest_gap": account.gap,

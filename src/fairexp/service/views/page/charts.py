@@ -45,7 +45,7 @@ def live_charts(
         if np.isnan(own["largest_gap"]).all():  # it is new, and nothing was ranked with it yet
             continue
         made[f"unfairness{end}"] = _unfairness(own, ranker, each["tolerance"], theme, by)
-        made[f"exposure{end}"] = _exposure(own, each["groups"], theme, by)
+        made[f"exposure{end}"] = _exposure(own, each, theme, by)
     if report["tolerance"] is not None:
         made["regret"] = _rate(history, "added_regret", "Added regret", "certain orders reversed, per ranking", theme)
         made["qualified"] = _rate(history, "qualified", "Qualified", "share of rankings within the tolerance", theme)
@@ -73,14 +73,17 @@ def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, t
     return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme, by=by)
 
 
-def _exposure(history: dict[str, Any], groups: Sequence[dict[str, Any]], theme: str, by: str) -> Any:
+def _exposure(history: dict[str, Any], constraint: dict[str, Any], theme: str, by: str) -> Any:
     rounds = np.array(history["round"])
     points = []
-    for group in groups:
-        received = np.array(history["exposure"][group["group"]]) / group["share"] / rounds
+    for group in constraint["groups"]:
+        share = 1.0 if constraint["learned"] else group["share"]
+        received = np.array(history["exposure"][group["group"]]) / share / rounds
         points += _points(group["group"], history["round"], received)
     subtitle = "per ranking and unit of share; lines that meet are fair"
-    return _drawn(points, f"Exposure by {by or 'group'}", subtitle, "exposure", theme)
+    if constraint["learned"]:
+        subtitle = "per ranking; what groups are owed is learned"
+    return _drawn(points, f"Exposure: {by}" if by else "Exposure by group", subtitle, "exposure", theme)
 
 
 def _rate(history: dict[str, Any], column: str, title: str, subtitle: str, theme: str) -> Any:

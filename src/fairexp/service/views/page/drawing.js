@@ -85,7 +85,7 @@ function inWords(ranking) {
   const parts = [ranking.query_id || "a query", new Date(1000 * ranking.at).toLocaleTimeString()];
   parts.push(moved ? `${moved} moved for fairness` : "shown as drawn");
   const missed = Object.keys(ranking.met).filter((name) => ranking.met[name] === false);
-  if (missed.length) parts.push(`tolerance could not be met${missed.length > 1 || missed[0] !== "groups" ? ` by ${missed.join(", ")}` : ""}`);
+  if (missed.length) parts.push(`tolerance could not be met${missed[0] === "groups" ? "" : ` (${missed.join(", ")})`}`);
   parts.push(clicks === 1 ? "1 click" : `${clicks} clicks`);
   return parts.join(" · ");
 }

@@ -117,16 +117,18 @@ function showLedger(constraints) {
 }
 
 function showNumbers(policy, fairness) {
-  const number = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+  const several = fairness.constraints.length > 1;
   const shown = fairness.clicks_by_position.reduce((sum, each) => sum + each.shown, 0);
   const clicks = fairness.clicks_by_position.reduce((sum, each) => sum + each.clicks, 0);
   const entries = [
     ["rankings", policy.rounds.toLocaleString()],
     ["updates learned", policy.updates.toLocaleString()],
     ["click rate", shown ? `${((100 * clicks) / shown).toFixed(1)} %` : "–"],
-    ["exposure gap now", number(fairness.largest_gap)],
-    ["tolerance", fairness.tolerance === null ? "none" : String(fairness.tolerance)],
-    ["within tolerance", fairness.qualified_share === null ? "–" : `${(100 * fairness.qualified_share).toFixed(1)} %`],
+    ...(several ? [] : [
+      ["exposure gap now", decimals(fairness.largest_gap)],
+      ["tolerance", fairness.tolerance === null ? "none" : String(fairness.tolerance)],
+    ]),
+    [several ? "all constraints met" : "within tolerance", fairness.qualified_share === null ? "–" : `${(100 * fairness.qualified_share).toFixed(1)} %`],
     ["added regret", fairness.added_regret.toLocaleString()],
     ["median time to rank", policy.latency ? `${policy.latency.median_ms.toFixed(1)} ms` : "–"],
   ];
