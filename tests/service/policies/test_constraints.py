@@ -89,6 +89,14 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
         {"constraints": [{"labels": PROVIDER, "window": 5, "half_life": 5.0}]},
         "constraints[0].window: expected a window",
     ),
+    (
+        {"constraints": [{"labels": {name: [str(n) for n in range(100)] for name in "abcd"}}]},
+        "constraints[0].labels: expected at most 1000 groups in all, got 100000000",
+    ),
+    (
+        {"constraints": [{"labels": PROVIDER, "per": "query", "window": 251}]},
+        "constraints[0].window: expected at most 5,000,000 numbers in all (groups x window x max_ledgers), got 5,020",
+    ),
     ({"constraints": [{"labels": {"groups": ["a", "b"]}}]}, "constraints[0].name: expected another word"),
     (
         {"constraints": [TWO[0], {"name": "other", "labels": {"provider": ["a", "b"]}}]},
@@ -102,6 +110,12 @@ def test_what_makes_no_sense_is_refused_by_name(change: dict[str, Any], message:
     with pytest.raises(ServiceError) as refused:
         policy(**{"constraints": TWO, **change})
     assert str(refused.value).startswith(message)
+
+
+def test_a_server_limits_groups_of_intersections_too(started: Start, sqlite_address: str) -> None:
+    labels = {"provider": ["a", "b", "c", "d", "e"], "type": ["v", "w", "x", "y", "z"]}
+    with pytest.raises(ServiceError, match="groups: expected at most 20, got 25"):
+        Changes(started(sqlite_address)).put("shop", policy([{"labels": labels}]))
 
 
 def test_the_short_form_is_one_constraint() -> None:

@@ -171,7 +171,7 @@ class Changes:
         for name, given, most in (
             ("features", spec.n_features, settings.max_features),
             ("length", spec.length, settings.max_length),
-            ("groups", len(spec.groups), settings.max_groups),
+            *(("groups", each.n_groups, settings.max_groups) for each in spec.accounts),
         ):
             if given > most:
                 raise invalid(name, given, f"at most {most}", "It is a limit of this server.")

@@ -203,9 +203,13 @@ class Runtime:
             return ()
         ((spent, _),), (one,) = demands, self.accounts
         assert one.fixed_shares is not None and ranking.groups is not None
-        exposure = self.curve[: len(ranking)] if ranking.exposure is None else ranking.exposure
+        exposure = self._exposure(len(ranking), ranking.weight) if ranking.exposure is None else ranking.exposure
         after = spent + amounts_by_group(ranking.groups, exposure, one.n_groups)
         return (Account(spent, None, Ledger(one.fixed_shares, after).largest_gap, ranking.qualified),)
+
+    def _exposure(self, n_shown: int, weight: float) -> Floats:
+        """The exposure (m,) of what rankers show that keep no account of it."""
+        return self.curve[:n_shown] * weight
 
     def _known_by(self, candidates: Candidates) -> dict[str, Any]:
         """What a ranker that learns of each query by itself knows this one by; nothing for others."""
@@ -234,7 +238,7 @@ class Runtime:
         n_shown = len(shown.shown)
         self.totals.show(
             [groups_of(shown, each.attributes) for each in self.accounts],
-            self.curve[:n_shown] if shown.exposure is None else shown.exposure,
+            self._exposure(n_shown, shown.weight) if shown.exposure is None else shown.exposure,
             gaps=[account.gap for account in shown.accounts],
             met=[bool(account.met) for account in shown.accounts],
             regret=shown.added_regret,

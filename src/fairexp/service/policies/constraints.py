@@ -21,6 +21,10 @@ def _is_table(value: Any) -> str:
     return "~table" if isinstance(value, dict) else "~word"
 
 
+MOST_GROUPS = 1000
+MOST_HELD = 5_000_000
+"""Numbers that the accounts of a constraint may come to, in memory and in each snapshot: 16 bytes each at the most."""
+
 TAKEN = "groups"
 """How the short form's constraint is called."""
 
@@ -54,11 +58,16 @@ class ConstraintSpec(Strict):
     per: Literal["query", "segment"] | None = Field(
         default=None, description="An account for each query, or for each segment that requests name."
     )
+    max_ledgers: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=10_000, description="Most of these; beyond, the one charged longest ago goes, and starts anew."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> ConstraintSpec:
         if TAKEN in (self.title, *self.labels):
             raise ValueError(f"name: expected another word than {TAKEN!r}, which is the short form, got it")
+        if self.n_groups > MOST_GROUPS:
+            raise ValueError(f"labels: expected at most {MOST_GROUPS} groups in all, got {self.n_groups}")
         for attribute, labels in self.labels.items():
             if len(set(labels)) < len(labels):
                 raise ValueError(f"labels.{attribute}: expected labels that differ, got one of them again")
@@ -68,6 +77,11 @@ class ConstraintSpec(Strict):
             )
         if self.window is not None and self.half_life is not None:
             raise ValueError("window: expected a window or a half_life, got both")
+        held = self.n_groups * (self.window or 1) * (self.max_ledgers if self.per else 1)
+        if held > MOST_HELD:
+            raise ValueError(
+                f"window: expected at most {MOST_HELD:,} numbers in all (groups x window x max_ledgers), got {held:,}"
+            )
         return self
 
     @property

@@ -117,6 +117,7 @@ def _constraint(spec: ConstraintSpec) -> Constraint:
         window=spec.window,
         half_life=spec.half_life,
         per=spec.per,
+        max_ledgers=spec.max_ledgers,
         name=spec.title,
     )
 
