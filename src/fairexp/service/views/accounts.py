@@ -33,23 +33,28 @@ def reasons(shown: Shown, spec: PolicySpec, position: int, passed: list[int]) ->
 
     Those that would be further off than allowed, had one of these stood where it does, and it where that one does.
     """
+    positions = {place: number for number, place in enumerate(shown.place.tolist())}
     found = []
     for each, account in zip(spec.accounts, shown.accounts, strict=True):
         groups = groups_of(shown.considered, each.attributes)
+        own = groups[shown.place]
+        # Many were passed, but only their groups matter, and where they stand.
+        cases = {(int(groups[other]), positions.get(other)) for other in passed if groups[other] != own[position]}
         limit = each.tolerance if account.met else account.gap
-        gaps = (_gap_if_exchanged(shown, account, each, groups, position, other) for other in passed)
-        if any(not within(gap, limit) for gap in gaps):
+        if any(not within(_gap_if_exchanged(shown, account, each, own, position, *case), limit) for case in cases):
             found.append(each.title)
     return found
 
 
 def _gap_if_exchanged(
-    shown: Shown, account: Account, constraint: ConstraintSpec, groups: Ints, position: int, other: int
+    shown: Shown, account: Account, constraint: ConstraintSpec, groups: Ints, position: int, group: int, at: int | None
 ) -> float:
-    order = shown.place.copy()
-    order[shown.place == other] = order[position]
-    order[position] = other
-    after = account.spent + amounts_by_group(groups[order], _charged(shown), constraint.n_groups)
+    """The gap with a candidate of `group` at `position`, and the one that is there at the other's position, if any."""
+    exchanged = groups.copy()
+    if at is not None:
+        exchanged[at] = groups[position]
+    exchanged[position] = group
+    after = account.spent + amounts_by_group(exchanged, _charged(shown), constraint.n_groups)
     return Ledger(_shares(account, constraint), after).largest_gap
 
 
