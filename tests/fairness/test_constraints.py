@@ -320,7 +320,7 @@ def test_queries_without_the_labels_are_refused():
 
 @pytest.mark.parametrize("name", [name for name in ranker_names() if name.startswith("fairexp-")])
 def test_labels_are_groups_under_another_name(name):
-    """A host learns the same whether groups come as `groups` or as a label, with pins, and with all candidates shown."""
+    """A host learns the same whether groups come as `groups` or as a label; also with pins, and with all shown."""
     given = {"weights": [1.0, 0.0]} if name.endswith("fixed") else {}
     given |= {"grades": {f"q{i}": np.arange(6) % 3 for i in range(2)}} if name.endswith("oracle") else {}
     known = {"n_features": 2, "length": 6, "seed": 3}

@@ -19,6 +19,7 @@ from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.log.audit import audit
 from fairexp.service.log.records import Event, Shown, groups_of
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import ServiceError
@@ -148,6 +149,8 @@ def test_over_http_with_a_restart(live: Callable[..., Live], sqlite_address: str
     assert 'fairexp_tolerance{constraint="type",policy="shop"} 1.0' in text
     assert 'fairexp_met_share{constraint="provider",policy="shop"} 1.0' in text
     before = running.service.engine.policy("shop").runtime.state()
+    (audited, _) = audit(running.service.engine.store)
+    assert audited.met == {"provider": (30, 30), "type": (30, 30)} and audited.problems == ()
     running.stop()
     again = live(sqlite_address, policies={"shop": policy()})
     after = again.service.engine.policy("shop").runtime.state()

@@ -197,15 +197,15 @@ class Runtime:
     def _accounts(self, demands: list[tuple[Floats, Floats | None]], ranking: Ranking) -> tuple[Account, ...]:
         """Where each constraint stood before a ranking, and how it came out of it."""
         if isinstance(self.ranker, FairExp):
-            gaps, met = list(ranking.gaps.values()), list(ranking.met.values())
-            return tuple(Account(*of, gap, ok) for of, gap, ok in zip(demands, gaps, met, strict=True))
+            told = zip(demands, ranking.gaps.items(), ranking.met.values(), strict=True)
+            return tuple(Account(name, *of, gap, met) for of, (name, gap), met in told)
         if not demands:
             return ()
         ((spent, _),), (one,) = demands, self.accounts
         assert one.fixed_shares is not None and ranking.groups is not None
         exposure = self._exposure(len(ranking), ranking.weight) if ranking.exposure is None else ranking.exposure
         after = spent + amounts_by_group(ranking.groups, exposure, one.n_groups)
-        return (Account(spent, None, Ledger(one.fixed_shares, after).largest_gap, ranking.qualified),)
+        return (Account(one.title, spent, None, Ledger(one.fixed_shares, after).largest_gap, ranking.qualified),)
 
     def _exposure(self, n_shown: int, weight: float) -> Floats:
         """The exposure (m,) of what rankers show that keep no account of it."""

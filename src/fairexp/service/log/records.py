@@ -53,13 +53,14 @@ class Considered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Account:
-    """Where a constraint stood before a ranking, and how it came out of it.
+    """Where the constraint of this name stood before a ranking, and how it came out of it.
 
     `spent` (G,) is what its groups had received as it counts that, `shares` (G,) what they were owed where the policy
     does not say; `gap` is the largest after the ranking, and `met` whether it was within the tolerance (None for
     rankers that keep none).
     """
 
+    name: str
     spent: Floats
     shares: Floats | None
     gap: float
@@ -202,8 +203,7 @@ class Shown:
         if self.segment is not None:
             meta["segment"] = self.segment
         if self.accounts:
-            meta["gaps"] = [account.gap for account in self.accounts]
-            meta["met"] = [account.met for account in self.accounts]
+            meta["accounts"] = [[account.name, account.gap, account.met] for account in self.accounts]
         optional = {"groups": self.groups, "c.groups": known.groups, "pinned": self.pinned}
         optional |= {f"l.{name}": values for name, values in self.labels.items()}
         optional |= {f"c.l.{name}": values for name, values in known.labels.items()}
@@ -285,10 +285,9 @@ def _labels(arrays: State, prefix: str) -> dict[str, Ints]:
 
 
 def _accounts(meta: dict[str, Any], arrays: State) -> tuple[Account, ...]:
-    told = zip(meta.get("gaps", ()), meta.get("met", ()), strict=True)
     return tuple(
-        Account(arrays[f"spent.{number}"], arrays.get(f"owed.{number}"), gap, met)  # type: ignore[arg-type]
-        for number, (gap, met) in enumerate(told)
+        Account(name, arrays[f"spent.{number}"], arrays.get(f"owed.{number}"), gap, met)  # type: ignore[arg-type]
+        for number, (name, gap, met) in enumerate(meta.get("accounts", ()))
     )
 
 

@@ -103,7 +103,7 @@ def ranking_report(
         "user": shown.context.get("user"),
         "session": shown.context.get("session"),
         "qualified": shown.qualified,
-        "met": {each.title: account.met for each, account in zip(spec.accounts, shown.accounts, strict=True)},
+        "met": {account.name: account.met for account in shown.accounts},
         "added_regret": shown.added_regret,
         "items": items,
         "feedback": [_feedback(each, shown) for each in feedback],

@@ -65,7 +65,7 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
         "version": shown.version,
         "items": items,
         "qualified": shown.qualified,
-        "met": {each.title: account.met for each, account in zip(ranked.spec.accounts, shown.accounts, strict=True)},
+        "met": {account.name: account.met for account in shown.accounts},
         "added_regret": shown.added_regret,
     }
 
