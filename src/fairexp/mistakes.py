@@ -109,9 +109,9 @@ def found_by_msgspec(message: str, outer: str = "") -> Mistake:
 
 def _own(path: tuple[str | int, ...], given: str, message: str) -> Mistake:
     """What one of our validators said: `expected ..., got ...`, after the field where pydantic does not know it."""
-    if not path:
+    if not path or ": expected " in message:
         field, _, message = message.partition(": ")
-        path = tuple(field.split("."))
+        path = (*path, *field.split("."))
     expected, _, told = message.removeprefix("expected ").rpartition(", got ")
     return Mistake(path, told, expected) if expected else Mistake(path, given, told)
 

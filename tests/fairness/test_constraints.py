@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -315,3 +316,39 @@ def test_queries_without_the_labels_are_refused():
         ranker.rank(Query(np.zeros((3, 3)), [0, 1, 1]))
     with pytest.raises(ArgumentError, match="below 2"):
         ranker.rank(Query(np.zeros((3, 3)), [0, 1, 1], labels={"type": [0, 1, 2]}))
+
+
+@pytest.mark.parametrize("name", [name for name in ranker_names() if name.startswith("fairexp-")])
+def test_labels_are_groups_under_another_name(name):
+    """A host learns the same whether groups come as `groups` or as a label; also with pins, and with all shown."""
+    given = {"weights": [1.0, 0.0]} if name.endswith("fixed") else {}
+    given |= {"grades": {f"q{i}": np.arange(6) % 3 for i in range(2)}} if name.endswith("oracle") else {}
+    known = {"n_features": 2, "length": 6, "seed": 3}
+    plain = construct(name, given, known={**known, "tolerance": 0.9, "beta": 1.0})
+    named = construct(name, given, known={**known, "constraints": [Constraint(0.9, by="type")]})
+    rng = np.random.default_rng(0)
+    for number in range(40):
+        features, groups, query = rng.random((6, 2)), rng.integers(0, 2, 6), f"q{number % 2}"
+        pinned = {1: 4} if number % 3 == 0 else {}
+        fields = {"query_id": query, "document_ids": np.arange(6), "pinned": pinned}
+        one = plain.rank(Query(features, groups, **fields))
+        two = named.rank(Query(features, labels={"type": groups}, **fields))
+        assert one.shown.tolist() == two.shown.tolist() and two.labels["type"].tolist() == groups[two.shown].tolist()
+        clicks = one.features[:, 0] > 0.6
+        plain.update(one, clicks)
+        named.update(two, clicks)
+    own = {"ranker", "identity", "stream"}
+    first, second = plain.learner.state(), named.learner.state()
+    assert all(np.array_equal(first[key], second[key]) for key in first.keys() - own)
+
+
+@pytest.mark.parametrize("shares", [[1.0, 1.0], "merit"])
+def test_a_ranking_whose_groups_are_gone_teaches_the_host_alone(shares):
+    ranker = make([Constraint(0.5, shares=shares)])
+    list(serve(ranker, rounds=3))
+    before = ranker.rank(Query(np.eye(6)[:, :3], [0, 1] * 3))
+    shares_before, weights = ranker.accounts[0].shares.state(), ranker.linear_model().copy()
+    ranker.update(replace(before, groups=None), [False, True] * 3)
+    after = ranker.accounts[0].shares.state()
+    assert all(np.array_equal(shares_before[key], after[key]) for key in after)
+    assert not np.array_equal(ranker.linear_model(), weights)

@@ -1,6 +1,6 @@
 """A process that has everything imported, and forks a server whenever it reads a line: quick restarts.
 
-Run as `python -m tests.service.nursery ADDRESS PORT SETTINGS`; SETTINGS is JSON. Prints the server's process id.
+Run as `python -m tests.service.nursery ADDRESS PORT SETTINGS RANKER`; SETTINGS is JSON. Prints the server's process id.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def main() -> None:
 
     die_with_parent()
     address, port, settings = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
-    try_out(SPEC)  # imports what ranking needs, once for all children
+    spec = SPEC.model_copy(update={"ranker": sys.argv[4]})
+    try_out(spec)  # imports what ranking needs, once for all children
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:
@@ -39,7 +40,7 @@ def main() -> None:
             # Children hold no end of the pipe, so that it closes with the harness.
             os.close(sys.stdin.fileno())
             store, changed = open_store(address), ServerSettings().changed(settings)
-            service = Service(store, settings=changed, policies={"shop": SPEC}, open=True)
+            service = Service(store, settings=changed, policies={"shop": spec}, open=True)
             uvicorn.Server(server_config(service, port=port)).run()
             os._exit(0)
         print(child, flush=True)  # noqa: T201

@@ -66,12 +66,12 @@ class Acknowledged:
 class Server:
     """A server that can be killed and started again."""
 
-    def __init__(self, address: str, settings: dict[str, Any]) -> None:
+    def __init__(self, address: str, settings: dict[str, Any], ranker: str = SPEC.ranker) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "tests.service.nursery", address, str(self.port), json.dumps(settings)]
+        command = [sys.executable, "-m", "tests.service.nursery", address, str(self.port), json.dumps(settings), ranker]
         root = Path(__file__).resolve().parents[2]
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         self._nursery = subprocess.Popen(
@@ -192,7 +192,8 @@ def _request(chance: random.Random) -> dict[str, Any]:
     groups = ["small", "large"]
     rows = [[round(chance.random(), 3) for _ in range(6)] for _ in range(n)]
     candidates = [{"id": f"d{i}", "group": groups[i % 2], "features": row} for i, row in enumerate(rows)]
-    return {"candidates": candidates, "request_id": f"r{chance.getrandbits(60):x}", "user": f"u{chance.randrange(9)}"}
+    names = {"request_id": f"r{chance.getrandbits(60):x}", "user": f"u{chance.randrange(9)}"}
+    return {"candidates": candidates, "query_id": f"q{chance.randrange(9)}", **names}
 
 
 class Uninterrupted:
@@ -271,11 +272,11 @@ def verify(store: Store, said: Acknowledged, straight: Uninterrupted) -> int:
     return restored.seq
 
 
-def torture(address: str, *, kills: int, seed: int = 0) -> tuple[int, Acknowledged]:
+def torture(address: str, *, kills: int, seed: int = 0, ranker: str = SPEC.ranker) -> tuple[int, Acknowledged]:
     """Kill so many times, each after some answers and a moment; the number of log entries in the end, and what was
     acknowledged."""
     chance, said = random.Random(seed), Acknowledged()
-    server, store = Server(address, SETTINGS), open_store(address)
+    server, store = Server(address, SETTINGS, ranker), open_store(address)
     straight, entries = None, 0
     try:
         for number in range(kills):
@@ -303,6 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ranker", default=SPEC.ranker)
     parser.add_argument("--store", required=True, help="An SQLite file, a postgresql:// URL, or `pgserver`.")
     arguments = parser.parse_args()
     address = arguments.store
@@ -315,7 +317,7 @@ def main() -> None:
             tempfile.mkdtemp(prefix="fairexp-pg-"), cleanup_mode="delete"
         ).get_uri()
     started = time.monotonic()
-    entries, said = torture(address, kills=arguments.kills, seed=arguments.seed)
+    entries, said = torture(address, kills=arguments.kills, seed=arguments.seed, ranker=arguments.ranker)
     print(  # noqa: T201
         f"{arguments.kills} kills in {time.monotonic() - started:.0f} s: {len(said.rankings)} rankings and "
         f"{len(said.events)} events acknowledged, {said.n_repeated} rankings told again, {entries} log entries; "

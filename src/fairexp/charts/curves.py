@@ -30,16 +30,19 @@ def heldout_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = 
 
 
 def unfairness_chart(
-    rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE
+    rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE, by: str = ""
 ) -> Any:
-    """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above."""
+    """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above.
+
+    `by` names what tells the groups apart, where that is not clear.
+    """
     points = over.points(rows, MAX_UF)
     _some(points, MAX_UF)
     # Wide bands of a few early rounds are cut rather than leave the lines little room.
     highest, line = (max(point[name] for point in points) for name in ("high", "value"))
     top = max(min(highest, 2 * line), 10 * tolerance)
     frame = Frame(
-        title=UF.heading,
+        title=f"{UF.heading}: {by}" if by else UF.heading,
         subtitle=f"exposure gap between the groups; {direction(UF)}",
         value="gap (log scale above the tolerance)",
         axis=Axis(0.0, 1.3 * top, constant=tolerance),

@@ -22,17 +22,19 @@ class Item(Struct, frozen=True):
     id: str
     position: int
     score: float
-    group: str | None
+    group: str | dict[str, str] | None
 
 
 class Move(Struct, frozen=True):
-    """A candidate that stands higher than it was drawn: past whom, and against which certain orders."""
+    """A candidate that stands higher than it was drawn: past whom, for which constraints, against which orders."""
 
     item: str
     position: int
     drawn_at: int
     past: list[str]
     against_certain_orders: list[str]
+    pinned: bool
+    constraints: list[str]
 
 
 class CertainOrder(Struct, frozen=True):
@@ -43,27 +45,36 @@ class CertainOrder(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """Why a ranking is as it is; `summary` says it in words. `ledger` holds exposure before and after."""
+    """Why a ranking is as it is; `summary` says it in words.
+
+    `ledger` holds exposure before and after for the first constraint; `constraints` the same and more for each.
+    """
 
     summary: list[str]
     blocks: list[list[str]]
     certain_orders: list[CertainOrder]
     moved: list[Move]
     left_out: list[str]
+    pinned: list[str]
     added_regret: float
     qualified: bool | None
     tolerance: float | None
     ledger: dict[str, Any] | None
+    constraints: list[dict[str, Any]]
 
 
 class RankedList(Struct, frozen=True):
-    """What to show, from the top down; `qualified` says whether the tolerance could be met (None without one)."""
+    """What to show, from the top down; `qualified` says whether tolerances could be met (None without one).
+
+    `met` says it for each constraint by name.
+    """
 
     ranking_id: str
     policy: str
     version: int
     items: list[Item]
     qualified: bool | None
+    met: dict[str, bool | None]
     added_regret: float
     explanation: Explanation | None = None
 
@@ -151,7 +162,7 @@ class Policy(Struct, frozen=True):
 
 
 class Fairness(Struct, frozen=True):
-    """Exposure by group, unfairness by pair, and how both came about."""
+    """Exposure by group, unfairness by pair, and how both came about; `constraints` has it for each."""
 
     policy: str
     rounds: int
@@ -163,6 +174,7 @@ class Fairness(Struct, frozen=True):
     added_regret: float
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
+    constraints: list[dict[str, Any]]
 
 
 class RecordedItem(Struct, frozen=True):
@@ -171,7 +183,7 @@ class RecordedItem(Struct, frozen=True):
     id: str
     position: int
     score: float
-    group: str | None
+    group: str | dict[str, str] | None
     block: int
     clicked: bool
 
@@ -188,6 +200,7 @@ class Record(Struct, frozen=True):
     user: str | None
     session: str | None
     qualified: bool | None
+    met: dict[str, bool | None]
     added_regret: float
     items: list[RecordedItem]
     explanation: Explanation

@@ -21,7 +21,7 @@ from fairexp.client.answers import (
     RankedList,
     Record,
 )
-from fairexp.client.calls import Call, Event, Value
+from fairexp.client.calls import Call, Event, Groups, Value
 
 
 class AsyncClient:
@@ -46,7 +46,7 @@ class AsyncClient:
         features: ArrayLike | None = None,
         *,
         fields: Sequence[Mapping[str, Any]] | None = None,
-        groups: Sequence[str] | None = None,
+        groups: Groups | None = None,
         k: int | None = None,
         query_id: str | None = None,
         user: str | None = None,
@@ -54,6 +54,9 @@ class AsyncClient:
         request_id: str | None = None,
         after: str | None = None,
         explain: bool = False,
+        pinned: Mapping[str, int] | None = None,
+        segment: str | None = None,
+        weight: float | None = None,
     ) -> RankedList:
         """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
 
@@ -76,6 +79,9 @@ class AsyncClient:
             request_id=request_id,
             after=after,
             explain=explain,
+            pinned=pinned,
+            segment=segment,
+            weight=weight,
         )
         return await self._send(call)
 

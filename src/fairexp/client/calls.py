@@ -27,6 +27,7 @@ from fairexp.client.answers import (
 from fairexp.errors import ArgumentError, FairexpError
 
 Event = Mapping[str, Any]
+Groups = Sequence[str] | Mapping[str, Sequence[str]]
 Value = TypeVar("Value")
 
 
@@ -70,7 +71,7 @@ def rank(
     features: ArrayLike | None,
     *,
     fields: Sequence[Mapping[str, Any]] | None,
-    groups: Sequence[str] | None,
+    groups: Groups | None,
     k: int | None,
     query_id: str | None,
     user: str | None,
@@ -78,6 +79,9 @@ def rank(
     request_id: str | None,
     after: str | None,
     explain: bool,
+    pinned: Mapping[str, int] | None,
+    segment: str | None,
+    weight: float | None,
 ) -> Call[RankedList]:
     """Candidates: with `features` (n, d) as base64, with `fields` by name, or by their ids alone."""
     body: dict[str, Any] = {"ids": list(ids)}
@@ -87,8 +91,8 @@ def rank(
         body = {"items": [{"id": name, "fields": dict(own)} for name, own in zip(ids, fields, strict=True)]}
     elif features is not None:
         body["features"] = encoded(features, n=len(ids))
-    extra = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
-    extra |= {"request_id": request_id, "after": after}
+    extra: dict[str, Any] = {"groups": groups, "k": k, "query_id": query_id, "user": user, "session": session}
+    extra |= {"request_id": request_id, "after": after, "pinned": pinned, "segment": segment, "weight": weight}
     body.update({key: value for key, value in extra.items() if value is not None})
     return Call(RankedList, "POST", policy_path(policy, "rank"), body, flags(explain=explain))
 

@@ -21,7 +21,7 @@ from fairexp.client.answers import (
     RankedList,
     Record,
 )
-from fairexp.client.calls import Call, Event, Value
+from fairexp.client.calls import Call, Event, Groups, Value
 
 
 class Client:
@@ -46,7 +46,7 @@ class Client:
         features: ArrayLike | None = None,
         *,
         fields: Sequence[Mapping[str, Any]] | None = None,
-        groups: Sequence[str] | None = None,
+        groups: Groups | None = None,
         k: int | None = None,
         query_id: str | None = None,
         user: str | None = None,
@@ -54,12 +54,17 @@ class Client:
         request_id: str | None = None,
         after: str | None = None,
         explain: bool = False,
+        pinned: Mapping[str, int] | None = None,
+        segment: str | None = None,
+        weight: float | None = None,
     ) -> RankedList:
         """Rank candidates with `features` (n, d), and show `k` of them, or as many as the policy does.
 
         Instead of features there may be `fields` by name for each candidate, or nothing: what is not brought is looked
         up in the items that the policy keeps.
 
+        `groups` is a name for each candidate, or a list of them for each attribute that the policy's constraints go by.
+        `pinned` says which candidates must stand at which positions, counted from 1.
         Asking again with the same `request_id` gives the same ranking again, and nothing is charged twice.
         `after` is the id of a ranking that this one continues, as its next page.
         """
@@ -76,6 +81,9 @@ class Client:
             request_id=request_id,
             after=after,
             explain=explain,
+            pinned=pinned,
+            segment=segment,
+            weight=weight,
         )
         return self._send(call)
 

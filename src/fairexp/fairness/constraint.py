@@ -98,6 +98,10 @@ class Constraint:
             wanted = f"an id, since the constraint {self.name!r} keeps a ledger per {self.per}"
             raise ArgumentError("query.query_id" if self.per == "query" else "query.segment", "None", wanted)
 
+    def knows(self, documents: Query | Ranking) -> bool:
+        """Whether they have the groups that this is between; a ranking of before a change may have lost them."""
+        return all(_labels(documents, attribute) is not None for attribute in self.attributes)
+
     def groups_of(self, documents: Query | Ranking) -> Ints:
         """The group (n,) of each candidate, or of each document shown."""
         groups: Ints | None = None

@@ -187,17 +187,17 @@ class FairExp(Ranker):
     def _shown(self, ranking: Ranking) -> None:
         for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
             account.charge(ranking, memory)
-        self.host.note(self._for_host(_chosen(ranking)))
+        self.host.note(self._for_host(self._chosen(ranking)))
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        chosen = _chosen(ranking)
+        chosen = self._chosen(ranking)
         if len(chosen):
             clicks = clicks if ranking.pinned is None else clicks[~ranking.pinned]
             self.host.learn(self._for_host(chosen), clicks)
             self._learn_shares(chosen, clicks)
 
     def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
-        chosen = _chosen(ranking)
+        chosen = self._chosen(ranking)
         if len(chosen):
             grades = grades if ranking.pinned is None else grades[~ranking.pinned]
             self.host.learn_graded(self._for_host(chosen), grades)
@@ -206,7 +206,8 @@ class FairExp(Ranker):
     def _learn_shares(self, ranking: Ranking, clicks: Bools) -> None:
         if ranking.exposure is not None:
             for account in self.accounts:
-                account.learn(ranking, ranking.exposure / ranking.weight, clicks)
+                if account.constraint.knows(ranking):
+                    account.learn(ranking, ranking.exposure / ranking.weight, clicks)
 
     def _for_host(self, documents: Documents) -> Documents:
         """A query or ranking as the host sees it: its groups are what templates tell apart.
@@ -217,7 +218,7 @@ class FairExp(Ranker):
         pinned = documents.pinned if isinstance(documents, Query) else None
         if first.attributes == (GROUPS,) and not others and not pinned:
             return documents
-        if documents.groups is None and isinstance(documents, Ranking):
+        if isinstance(documents, Ranking) and not all(constraint.knows(documents) for constraint in self.constraints):
             return documents
         classes = first.groups_of(documents)
         for constraint in others:
@@ -227,6 +228,13 @@ class FairExp(Ranker):
             n_classes = prod(constraint.n_cells for constraint in self.constraints)
             classes[list(pinned.values())] = n_classes + np.arange(len(pinned))
         return replace(documents, groups=classes)
+
+    def _chosen(self, ranking: Ranking) -> Ranking:
+        """The ranking without its pinned positions."""
+        if ranking.pinned is None:
+            return ranking
+        chosen = ranking.without(np.flatnonzero(ranking.pinned).tolist())
+        return chosen if self.host.remembers_positions else replace(chosen, memory=ranking.memory)
 
     def _memories(self, ranking: Ranking) -> list[State]:
         """What a ranking remembers for each account."""
@@ -341,11 +349,6 @@ def _pinned_positions(query: Query, n_shown: int) -> Bools | None:
     pinned = np.zeros(n_shown, dtype=np.bool_)
     pinned[list(query.pinned)] = True
     return pinned
-
-
-def _chosen(ranking: Ranking) -> Ranking:
-    """The ranking without its pinned positions."""
-    return ranking if ranking.pinned is None else ranking.without(np.flatnonzero(ranking.pinned).tolist())
 
 
 def _part(arrays: Mapping[str, NDArray[np.generic]], start: str) -> State:

@@ -74,7 +74,8 @@ class Ranker(ABC):
 
     rescaling: Literal["affine", "factor", "none"] = "affine"
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
-    model depends on where 0 is), or nothing (where weights are given in the features' own units)."""
+    model depends on where 0 is), or nothing (where weights are given in the features' own units, or where units do not
+    matter)."""
 
     def __init__(self, n_features: int, *, length: int = 10, seed: Seed = None) -> None:
         self.n_features = check_count("n_features", n_features)
@@ -384,6 +385,9 @@ class Explorer(Ranker):
     templated: bool = False
     """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
     groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
+
+    remembers_positions: bool = True
+    """Whether arrays of its `memory` that are as long as the ranking are by position; else all are by candidate."""
 
     @abstractmethod
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:

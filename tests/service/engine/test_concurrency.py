@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from fairexp.client import AsyncClient
 from fairexp.service.administration.changes import Changes
@@ -38,10 +39,11 @@ def test_the_tolerance_holds_over_the_sequence_of_charges(live: Callable[..., Li
     spent, n_shown = np.zeros(2), 0
     for entry in engine.store.latest(1, 2, limit=1000)[::-1]:  # type: ignore[arg-type]
         shown, _ = engine.archive.ranking(engine.policy("shop"), entry.seq)
-        assert shown.spent is not None and shown.exposure is not None and shown.groups is not None
-        assert np.array_equal(shown.spent, spent), "a ranking was charged out of order"
+        assert shown.exposure is not None and shown.groups is not None
+        assert np.array_equal(shown.accounts[0].spent, spent), "a ranking was charged out of order"
         spent = spent + np.bincount(shown.groups, weights=shown.exposure, minlength=2)
         assert abs(spent[0] - spent[1]) <= SPEC.tolerance + 1e-9
+        assert shown.accounts[0].gap == pytest.approx(abs(spent[0] - spent[1]))
         n_shown += 1
     assert n_shown == 96
     assert engine.writer.writes > engine.writer.groups, "some commits were shared"

@@ -35,7 +35,7 @@ def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) ->
     running.client.post("/v1/feedback", json={"ranking_id": ranked["ranking_id"], "events": events})
     text = running.client.get("/metrics").text
     gap = running.client.get("/v1/policies/shop/fairness").json()["pairs"][0]["unfairness"]
-    assert f'fairexp_unfairness{{pair="small/large",policy="shop"}} {gap}' in text
+    assert f'fairexp_unfairness{{constraint="groups",pair="small/large",policy="shop"}} {gap}' in text
     for line in (
         'fairexp_rank_seconds_count{policy="shop"} 1.0',
         'fairexp_feedback_events_total{outcome="learned",policy="shop"} 1.0',
@@ -48,7 +48,7 @@ def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) ->
         assert line in text
     assert ranked["ranking_id"] not in text
     labels = set(re.findall(r'[{,](\w+)="', text))
-    assert labels == {"policy", "pair", "group", "outcome", "reason", "route", "status", "le"}
+    assert labels == {"policy", "constraint", "pair", "group", "outcome", "reason", "route", "status", "le"}
 
 
 def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address: str) -> None:

@@ -14,6 +14,7 @@ from fairexp.service.http.keys import make_key
 from fairexp.service.store import open_store
 from fairexp.service.views.page.cache import KEPT_SECONDS, ChartCache
 from tests.service.live import Live
+from tests.service.policies.test_constraints import body, policy
 from tests.service.worlds import rank_body
 
 Start = Callable[..., Live]
@@ -109,6 +110,30 @@ def test_every_ranking_explains_itself_by_keyboard(live: Start, sqlite_address: 
     assert visit.page.locator("#why-items tbody tr").count() == 4
     visit.page.keyboard.press("Escape")
     visit.page.wait_for_selector("dialog:not([open])", state="attached")
+    visit.close()
+
+
+def test_several_constraints_have_each_a_ledger_and_charts(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address, policies={"shop": policy()})
+    for number in range(8):
+        running.client.post("/v1/policies/shop/rank", json=body(number, pinned={"d3": 2}))
+    visit = Visit(browser, running.url)
+    for name in ("unfairness", "exposure", "unfairness-1", "exposure-1"):
+        visit.page.wait_for_selector(f"#chart-{name} svg")
+    rows = [line.split("\t") for line in visit.page.locator("#constraints tbody tr").all_inner_texts()]
+    assert [row[:3] for row in rows] == [
+        ["provider", "small", "1.000"],
+        ["", "large", "1.000"],
+        ["type", "news", "2.000"],
+        ["", "video", "1.000"],
+    ]
+    assert [row[5:] for row in rows] == [["0.6", "100.0 %"], ["", ""], ["1", "100.0 %"], ["", ""]]
+    assert "small" in visit.page.inner_text("#legend") and "all constraints met" in visit.page.inner_text("#numbers")
+    visit.page.locator("#rankings button").first.click()
+    visit.page.wait_for_selector("dialog[open]")
+    told = [line.split("\t") for line in visit.page.locator("#why-constraints tbody tr").all_inner_texts()]
+    assert [(row[0], row[4], row[5]) for row in told] == [("provider", "0.6", "yes"), ("type", "1", "yes")]
+    assert "large, news" in visit.page.inner_text("#why-items") or "large, video" in visit.page.inner_text("#why-items")
     visit.close()
 
 

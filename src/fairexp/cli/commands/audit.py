@@ -23,8 +23,9 @@ def audit(
 
     Every entry of the log is held against the chain of digests, and snapshots and versions against the log. Prints a
     note for each policy that is whole: kept elsewhere and given to a later audit, it proves that the log up to it is
-    the same. Where what named a user was erased, the entry itself is proven still; such entries are counted. A server
-    may be at work. Exit code 1 if anything is not what was written.
+    the same. Says in how many rankings each constraint of fairness was met. Where what named a user was erased, the
+    entry itself is proven still; such entries are counted. A server may be at work. Exit code 1 if anything is not what
+    was written.
     """
     from pathlib import Path
 
@@ -40,6 +41,9 @@ def audit(
     for each in found:
         counts = f"{each.n_entries:,} of {each.head.seq:,} entries are there, {each.n_erased:,} with an erased context"
         console.print(f"{each.name}: {counts}, {len(each.problems)} problems", highlight=False, soft_wrap=True)
+        for name, (n_met, n_all) in each.met.items():
+            told = f"{name} was met in {n_met:,} of {n_all:,} rankings in the log"
+            console.print(f"{each.name}: {told}", highlight=False, soft_wrap=True, markup=False)
         for problem in each.problems:
             console.print(f"{each.name}: {problem}", style="red", highlight=False, soft_wrap=True)
         if not each.problems:

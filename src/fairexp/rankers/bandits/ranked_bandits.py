@@ -12,6 +12,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.bounds import hoeffding_width
 from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord, Table
+from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_count
 
@@ -50,6 +51,16 @@ class RankedBandits(PerQuery):
     def _fields(self) -> Mapping[str, Field]:
         """`gains` (n, K) are clicks, or the logarithms of Exp3's weights; `counts` (n, K) are proposals."""
         return {"gains": Field(width=self.length), "counts": Field(width=self.length)}
+
+    def _take_over(self, before: PerQuery, matching: Matching) -> None:
+        """Positions that were not there before know nothing."""
+        super()._take_over(before, matching)
+        for record in self.queries.records.values():
+            for name, field in self.queries.fields.items():
+                known, table = record.tables[name], field.empty(len(record.documents))
+                width = min(known.shape[1], self.length)
+                table[:, :width] = known[:, :width]
+                record.tables[name] = table
 
     def mixing(self, n_documents: int) -> float:
         """Exp3's share of uniform exploration: min(1, sqrt(L ln L / ((e - 1) T)))."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.errors import StateError
 from fairexp.kernels.learning.batches import count_trials, is_unsettled, part_orders, with_trials
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.design import fitted, trials
@@ -178,6 +179,11 @@ class RecurRank(PlannedExplorer):
         count_trials(*tried, own["first"], own["phase"], own["counts"], own["clicks"])
 
     def _take_over(self, before: PerQuery, matching: Matching) -> None:
+        """Parts are of one length, and their trials of one set of features; units and order do not matter."""
+        if self.length != before.length:
+            raise StateError(f"ranker: parts of {before.length} positions cannot go on with {self.length}")
+        if not np.array_equal(np.sort(matching.features), np.arange(matching.n_before)):
+            raise StateError("ranker: trials that were divided by some features cannot go on with others")
         super()._take_over(before, matching)
         if isinstance(before, RecurRank) and before.templated != self.templated:
             for record in self.queries.records.values():

@@ -171,7 +171,7 @@ class Changes:
         for name, given, most in (
             ("features", spec.n_features, settings.max_features),
             ("length" if spec.pages == 1 else "pages", spec.depth, settings.max_length),
-            ("groups", len(spec.groups), settings.max_groups),
+            *(("groups", each.n_groups, settings.max_groups) for each in spec.accounts),
             ("providers", len(spec.providers), settings.max_providers),
             ("items.most", 1 if spec.items is None else spec.items.most, settings.max_items),
         ):

@@ -6,10 +6,15 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from fairexp.arrays import Ints
 from fairexp.errors import StateError
-from fairexp.fairness.ledger import Ledger, within
+from fairexp.fairness.ledger import within
+from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.matching import NEW, Matching
-from fairexp.service.engine.runtime import Runtime, matched
+from fairexp.service.engine.runtime import Runtime, matched, same_labels
+from fairexp.service.policies.constraints import ConstraintSpec
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
 from fairexp.service.policies.spec import PolicySpec
 
@@ -48,13 +53,13 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     matching, offset = matched(before.spec, spec)
     comparable = (before.spec.scaling == "query") == (spec.scaling == "query")
     model = MODEL not in drop and comparable and type(ranker.learner) is type(before.ranker.learner)
-    account = LEDGER not in drop and type(ranker) is type(before.ranker)
+    account = LEDGER not in drop and type(ranker) is type(before.ranker) and same_labels(before.spec, spec)
     runtime = Runtime(
         spec,
         ranker,
         before.totals.changed(
-            groups=matching.groups,
-            shares=spec.shares,
+            _same_accounts(before.accounts, spec.accounts),
+            shares=[each.fixed_shares for each in spec.accounts],
             length=spec.depth,
             account=account or not (ranker.keeps_account or LEDGER in drop),
         ),
@@ -70,8 +75,9 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         runtime.scale.take_over(before.scale, matching, offset)
         runtime.ranker = ranker = build_ranker(spec, parameters, scale=runtime.scale.scale)[0]
     seen = _in_units(matching, before, runtime)
-    unchanged = before.parameters == parameters and before.spec.prior == spec.prior
-    if model and account and seen.is_identity and unchanged:
+    same = before.parameters == parameters and before.spec.length == spec.length
+    same = same and before.spec.constraints == spec.constraints and before.spec.prior == spec.prior
+    if model and account and seen.is_identity and same:
         ranker.restore(before.ranker.state())  # to the bit
     else:
         try:
@@ -83,6 +89,18 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
         runtime.begin_generation()
     effects = _effects(before, runtime, matching, model=model, account=account)
     return NextVersion(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
+
+
+def _same_accounts(before: list[ConstraintSpec], now: list[ConstraintSpec]) -> list[tuple[int, Ints]]:
+    """For each constraint its number before (or `NEW`), and the number before of each of its groups."""
+    numbers = {each.title: number for number, each in enumerate(before)}
+    found = []
+    for each in now:
+        which = numbers.get(each.title, NEW)
+        known = [] if which == NEW else before[which].group_names
+        groups = Matching.by_name([], before=[], groups=each.group_names, groups_before=known).groups
+        found.append((which, groups))
+    return found
 
 
 def _in_units(matching: Matching, before: Runtime, after: Runtime) -> Matching:
@@ -97,31 +115,35 @@ def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool
     totals, old, new = before.totals, before.spec, after.spec
     gone = [name for name, stays in _staying(old.feature_names, new.feature_names) if not stays]
     fresh = [name for name, was_there in _staying(new.feature_names, old.feature_names) if not was_there]
+    by_feature = model and not isinstance(before.ranker.learner, PerQuery)  # those know nothing of features
     kept: list[str] = []
     lost: list[str] = []
     if totals.updates:
         learned = f"what was learned in {totals.updates:,} updates"
         (kept if model else lost).append(learned)
-        lost += [f"what was learned of feature {name!r}" for name in gone if model]
+        lost += [f"what was learned of feature {name!r}" for name in gone if by_feature]
     if not model and totals.rounds:
         lost.append("feedback that is still to come for earlier rankings: it is noted and not learned from")
     if before.ranker.keeps_account and totals.rounds:
-        amounts = dict(zip(old.group_names, totals.exposure.tolist(), strict=True))
-        stay = [name for name in amounts if account and name in new.groups]
-        kept += [f"the account of group {name!r} (exposure {amounts[name]:.4g})" for name in stay]
-        lost += [
-            f"the account of group {name!r} (exposure {amounts[name]:.4g})" for name in amounts if name not in stay
-        ]
+        staying = set(_told_groups(new.accounts)) if account else set()
+        for name, amount in zip(_told_groups(old.accounts), np.concatenate(totals.exposures), strict=True):
+            (kept if name in staying else lost).append(f"the account of {name} (exposure {amount:.4g})")
     believed = new.prior.weights if new.prior is not None else {}
-    added = [f"feature {name!r} starts at weight {believed.get(name, 0.0):g}" for name in fresh if model]
+    added = [f"feature {name!r} starts at weight {believed.get(name, 0.0):g}" for name in fresh if by_feature]
     if after.ranker.keeps_account:
-        starts = zip(new.group_names, after.totals.exposure.tolist(), strict=True)
-        added += [
-            f"group {name!r} starts at exposure {amount:.4g}"
-            for name, amount in starts
-            if not account or name not in old.groups
-        ]
+        was_there = set(_told_groups(old.accounts)) if account else set()
+        starts = zip(_told_groups(new.accounts), np.concatenate(after.totals.exposures), strict=True)
+        added += [f"{name} starts at exposure {amount:.4g}" for name, amount in starts if name not in was_there]
     return Effects(tuple(kept), tuple(added), tuple(lost))
+
+
+def _told_groups(accounts: list[ConstraintSpec]) -> list[str]:
+    """Every group of every constraint in words, the constraint named where `groups` does not stand for it."""
+    return [
+        f"group {name!r}" + ("" if each.title == "groups" else f" of {each.title!r}")
+        for each in accounts
+        for name in each.group_names
+    ]
 
 
 def _staying(names: list[str], others: list[str]) -> list[tuple[str, bool]]:
@@ -132,16 +154,16 @@ def _staying(names: list[str], others: list[str]) -> list[tuple[str, bool]]:
 def _wider_gap(before: Runtime, after: Runtime) -> list[str]:
     """A warning where the account is further outside the tolerance than it was, because shares or tolerance changed."""
 
-    def excess(runtime: Runtime) -> float:
-        if not runtime.is_fair or runtime.shares is None:
-            return 0.0
-        return Ledger(runtime.shares, runtime.totals.exposure).largest_gap - runtime.spec.tolerance
+    def excess(runtime: Runtime) -> dict[str, float]:
+        accounts = enumerate(runtime.accounts) if runtime.is_fair else ()
+        return {each.title: runtime.account(number).gap - each.tolerance for number, each in accounts}
 
-    if within(excess(after), max(excess(before), 0.0)):
-        return []
+    was, tolerances = excess(before), {each.title: each.tolerance for each in after.accounts}
     return [
-        f"groups: the account begins {excess(after):.4g} beyond the tolerance of {after.spec.tolerance:g}, and "
-        "rankings will make up for it. Reset the ledger if they shall not."
+        f"{name}: the account begins {amount:.4g} beyond the tolerance of {tolerances[name]:g}, and rankings will make "
+        "up for it. Reset the ledger if they shall not."
+        for name, amount in excess(after).items()
+        if not within(amount, max(was.get(name, 0.0), 0.0))
     ]
 
 

@@ -13,9 +13,25 @@ from numpy.typing import NDArray
 from fairexp.service.problems import ServiceError, invalid
 
 
+Group = str | dict[str, str] | None
+"""A name, or one for each attribute where the policy has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """What few requests say: positions (from 1) of candidates by id, the segment, and what attention is worth."""
+
+    pinned: dict[str, int] = field(default_factory=dict)
+    segment: str | None = None
+    weight: float = 1.0
+
+
+PLAIN = Special()
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A rank request in any form: group names (n), features (n, d) before scaling, and fields as JSON if asked for.
+    """A rank request in any form: groups (n) by name, features (n, d) before scaling, and fields as JSON if asked for.
 
     `whole` says that all candidates shall come back, also those that are not shown. `after` is a ranking to continue.
 
@@ -26,7 +42,7 @@ class Asked:
 
     form: Literal["candidates", "ids", "items"]
     ids: list[str]
-    groups: Sequence[str | None]
+    groups: Sequence[Group]
     features: NDArray[np.float32]
     k: int | None = None
     context: dict[str, str] = field(default_factory=dict)
@@ -35,6 +51,7 @@ class Asked:
     problem: tuple[str, str, int, str | None] | None = None
     whole: bool = False
     after: str | None = None
+    special: Special = PLAIN
 
 
 def digest_of(*parts: bytes) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairexp.arrays import Ints
-from fairexp.service.bodies.asked import Asked
+from fairexp.registry import FAIR
+from fairexp.service.bodies.asked import Asked, Group
 from fairexp.service.engine.runtime import Candidates, Runtime
 from fairexp.service.log.records import Floats32
 from fairexp.service.policies.columns import Columns
@@ -25,16 +26,36 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: Columns) -> Candidat
     if asked.problem is not None:
         code, message, status, field = asked.problem
         raise ServiceError(code, message, status=status, field=field)
+    if runtime.needs_query_id:
+        _check_query(asked, runtime)
     groups, features = _paths(asked, spec)
     return Candidates(
         ids=asked.ids,
         groups=_group_numbers(asked.groups, spec, groups),
+        labels=_labels(asked.groups, spec, groups),
         features=_finite(runtime.scaling(runtime.counted(asked.ids, asked.features)), spec, features),
         k=_checked_k(asked.k, spec),
+        pinned=_pinned(asked, runtime),
+        segment=_segment(asked, spec),
+        weight=asked.special.weight,
         context=asked.context,
         asked=asked.digest,
         whole=asked.whole,
     )
+
+
+def _check_query(asked: Asked, runtime: Runtime) -> None:
+    """Refuse what a ranker that learns of each query by itself cannot know again, or cannot hold."""
+    ranker, most = runtime.spec.ranker, runtime.parameters.get("max_documents", len(asked.ids))
+    if "query_id" not in asked.context:
+        remedy = "Send the same id with the same query every time."
+        if asked.form == "items":
+            remedy = "Metarank's form has none: ask /v1/policies/POLICY/rank."
+        raise invalid("query_id", "nothing", f"the query's id, by which {ranker} knows what it has learned", remedy)
+    if len(asked.ids) > most:
+        raise invalid(
+            asked.form, f"{len(asked.ids)} candidates", f"at most {most}, the parameter max_documents of {ranker}"
+        )
 
 
 def _paths(asked: Asked, spec: PolicySpec) -> tuple[str, str | None]:
@@ -43,7 +64,7 @@ def _paths(asked: Asked, spec: PolicySpec) -> tuple[str, str | None]:
         return "candidates[{}].group", "candidates[{}].features[{}]"
     if asked.form == "ids":
         return "groups[{}]", None
-    name = (spec.group_field or "").replace("{", "{{").replace("}", "}}")
+    name = _plain(spec.group_field or "")
     return "items[{}].fields" + (f" ({name})" if name else ""), "items[{}].fields"
 
 
@@ -53,18 +74,65 @@ def _checked_k(k: int | None, spec: PolicySpec) -> int | None:
     return k
 
 
-def _group_numbers(names: Sequence[str | None], spec: PolicySpec, where: str) -> Ints | None:
+def _pinned(asked: Asked, runtime: Runtime) -> dict[int, int]:
+    """The candidate that must stand at each of some positions, both counted from 0."""
+    given, spec = asked.special.pinned, runtime.spec
+    if not given:
+        return {}
+    most, places = min(asked.k or spec.length, len(asked.ids)), {name: place for place, name in enumerate(asked.ids)}
+    found: dict[int, int] = {}
+    for name, position in given.items():
+        if name not in places:
+            raise invalid("pinned", repr(name[:80]), "ids of candidates")
+        if position > most or position - 1 in found:
+            told = f"{position} again" if position - 1 in found else str(position)
+            raise invalid(f"pinned.{name[:80]}", told, f"positions from 1 to {most}, each once")
+        found[position - 1] = places[name]
+    if not runtime.ranker.keeps_pins:
+        raise invalid("pinned", f"a policy with {spec.ranker}", f"one with a ranker {FAIR}HOST, which minds them")
+    return found
+
+
+def _segment(asked: Asked, spec: PolicySpec) -> str | None:
+    """The segment, where a constraint has an account for each."""
+    if not any(each.per == "segment" for each in spec.constraints):
+        return None
+    if asked.special.segment is None:
+        raise invalid("segment", "nothing", "the segment that the request belongs to, which a constraint goes by")
+    return asked.special.segment
+
+
+def _group_numbers(given: Sequence[Group], spec: PolicySpec, where: str) -> Ints | None:
     if not spec.groups:
         return None
-    known = {name: number for number, name in enumerate(spec.groups)}
+    named = [each if isinstance(each, dict) else spec.group_of(each) for each in given]
+    return _numbers(named, spec.group_names, where)
+
+
+def _labels(given: Sequence[Group], spec: PolicySpec, where: str) -> dict[str, Ints]:
+    """The number (n,) of each candidate's label by attribute, where the policy has several constraints."""
+    found = {}
+    for attribute, labels in spec.attributes.items():
+        own = [each.get(attribute) if isinstance(each, dict) else None for each in given]
+        name = _plain(attribute)
+        place = f"groups.{name}[{{}}]" if where == "groups[{}]" else f"{where}.{name}"
+        found[attribute] = _numbers(own, labels, place)
+    return found
+
+
+def _numbers(given: Sequence[Group], names: list[str], where: str) -> Ints:
+    known = {name: number for number, name in enumerate(names)}
     try:
-        return np.array([known[spec.group_of(name)] for name in names], dtype=np.int64)  # type: ignore[index]
-    except KeyError:
-        number = next(number for number, name in enumerate(names) if spec.group_of(name) not in known)
-        given = names[number]
-        raise invalid(
-            where.format(number), "nothing" if given is None else repr(given[:80]), f"one of {', '.join(known)}"
-        ) from None
+        return np.array([known[name] for name in given], dtype=np.int64)  # type: ignore[index]
+    except (KeyError, TypeError):
+        number, wrong = next((n, each) for n, each in enumerate(given) if isinstance(each, dict) or each not in known)
+        told = "nothing" if wrong is None else repr(wrong)[:80]
+        raise invalid(where.format(number), told, f"one of {', '.join(known)}") from None
+
+
+def _plain(text: str) -> str:
+    """A text that `format` leaves as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _finite(features: Floats32, spec: PolicySpec, where: str | None) -> Floats32:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -17,7 +18,17 @@ import orjson
 from numpy.typing import NDArray
 
 from fairexp.mistakes import found_by_msgspec
-from fairexp.service.bodies.asked import Asked, check_ids, check_number, digest_of, float32, plain_problem
+from fairexp.service.bodies.asked import (
+    PLAIN,
+    Asked,
+    Group,
+    Special,
+    check_ids,
+    check_number,
+    digest_of,
+    float32,
+    plain_problem,
+)
 from fairexp.service.bodies.fields import by_name
 from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, ItemGiven, ItemsRequest, RankRequest
 from fairexp.service.policies.columns import Columns
@@ -54,7 +65,17 @@ def _not_json(error: ValueError, where: str = "") -> ServiceError:
 
 def read_ranking(body: bytes, *, columns: Columns, max_candidates: int) -> Asked:
     """A rank request in any of our own forms."""
-    request, n_features = decoded(RankRequest, body), len(columns.names)
+    request = decoded(RankRequest, body)
+    asked = _read(request, columns, max_candidates)
+    special = Special(request.pinned, request.segment, 1.0 if request.weight is None else request.weight)
+    if special == PLAIN:
+        return asked
+    digest = asked.digest and digest_of(asked.digest.encode(), msgspec.json.encode(special))
+    return replace(asked, special=special, digest=digest)
+
+
+def _read(request: RankRequest, columns: Columns, max_candidates: int) -> Asked:
+    n_features = len(columns.names)
     forms = (request.candidates, request.items, request.ids if request.ids is not None else request.features)
     if sum(form is not None for form in forms) != 1:
         raise invalid("candidates", "several forms or none", "either candidates, or items, or ids, groups and features")
@@ -95,9 +116,8 @@ def _by_fields(
     check_number("items", len(items), max_candidates)
     ids = [item.id for item in items]
     check_ids(ids, "items[{}].id")
-    given: Sequence[str | None] = [item.group for item in items] if request.groups is None else request.groups
-    if len(given) != len(ids):
-        raise invalid("groups", f"{len(given)} groups", f"{len(ids)}, one per id")
+    own_groups: Sequence[Group] = [item.group for item in items]
+    given = own_groups if request.groups is None else _by_candidate(request.groups, len(ids))
     rows, groups, problem = by_name([item.fields for item in items], request.fields, columns)
     named = [own if own is not None else found for own, found in zip(given, groups, strict=True)]
     digest = ""
@@ -123,9 +143,7 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     n = len(request.ids)
     check_number("ids", n, max_candidates)
     check_ids(request.ids, "ids[{}]")
-    groups: Sequence[str | None] = [None] * n if request.groups is None else request.groups
-    if len(groups) != n:
-        raise invalid("groups", f"{len(groups)} groups", f"{n}, one per id")
+    groups = _by_candidate(request.groups, n)
     features, problem = _from_base64(request.features, n, n_features)
     if problem is not None and (request.request_id is None or features is None):
         raise problem
@@ -133,10 +151,22 @@ def _by_columns(request: RankRequest, context: dict[str, str], n_features: int, 
     return _asked("ids", request.ids, groups, features, request, context, problem)
 
 
+def _by_candidate(groups: list[str] | dict[str, list[str]] | None, n: int) -> Sequence[Group]:
+    """The group of each candidate: a name, or a name for each attribute."""
+    if groups is None:
+        return [None] * n
+    for attribute, names in groups.items() if isinstance(groups, dict) else (("", groups),):
+        if len(names) != n:
+            raise invalid(f"groups.{attribute}".rstrip("."), f"{len(names)} groups", f"{n}, one per id")
+    if isinstance(groups, list):
+        return groups
+    return [dict(zip(groups, names, strict=True)) for names in zip(*groups.values(), strict=True)] or [None] * n
+
+
 def _asked(
     form: Literal["candidates", "ids"],
     ids: list[str],
-    groups: Sequence[str | None],
+    groups: Sequence[Group],
     features: NDArray[np.float32],
     request: RankRequest,
     context: dict[str, str],

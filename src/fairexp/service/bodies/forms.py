@@ -40,14 +40,21 @@ Seen = Annotated[
     int,
     Meta(ge=0, le=2**53, description="The last position that was seen, from 1; 0 if nobody opened it. Not a click."),
 ]
+PinnedAt = Annotated[int, Meta(ge=1, le=2**53, description="The position, from 1, at which the candidate must stand.")]
+Attention = Annotated[
+    float,
+    Meta(
+        gt=0, le=1e6, description="What attention is worth this time, where 1 is usual: exposure is charged times it."
+    ),
+]
 
 
 class Candidate(Struct, forbid_unknown_fields=True):
-    """One candidate; features in the policy's order."""
+    """One candidate; features in the policy's order. `group` is by attribute where the policy has `constraints`."""
 
     id: Name
     features: list[float]
-    group: Label | None = None
+    group: Label | dict[Label, Label] | None = None
 
 
 Value = bool | float | str | list[float | str]
@@ -59,15 +66,16 @@ class ItemGiven(Struct, forbid_unknown_fields=True):
 
     id: Name
     fields: FieldValues = {}
-    group: Label | None = None
+    group: Label | dict[Label, Label] | None = None
 
 
 class RankRequest(Struct, forbid_unknown_fields=True):
     """Candidates one by one with their features as numbers; or `items` with fields by name, or `ids` alone, where the
     policy keeps items; or `ids`, `groups` and the matrix as base64.
 
-    `features` is then the base64 of the row-major little-endian float32 matrix (n, d). `fields` stand in for those that
-    items lack.
+    `features` is then the base64 of the row-major little-endian float32 matrix (n, d), and `groups` a list, or one for
+    each attribute. `fields` stand in for those that items lack. `pinned` says which candidates must stand at which
+    positions.
     """
 
     query_id: Name | None = None
@@ -75,9 +83,12 @@ class RankRequest(Struct, forbid_unknown_fields=True):
     items: list[ItemGiven] | None = None
     fields: FieldValues = {}
     ids: list[Name] | None = None
-    groups: list[Label] | None = None
+    groups: list[Label] | dict[Label, list[Label]] | None = None
     features: str | None = None
     k: Count | None = None
+    pinned: dict[Name, PinnedAt] = {}
+    segment: Name | None = None
+    weight: Attention | None = None
     user: Name | None = None
     session: Name | None = None
     request_id: RequestId | None = None

@@ -6,6 +6,7 @@ entries, `show_again` and `learn_again` replay them, and both ways lead to the s
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,12 +15,14 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.exposure import exposure_curve
+from fairexp.fairness.fairexp import FairExp
+from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.open_ranking import OpenRanking, Worth
 from fairexp.service.engine.totals import Totals
 from fairexp.service.items.counters import ItemCounters
-from fairexp.service.log.records import Event, Feedback, Floats32, Shown, considered
+from fairexp.service.log.records import Account, Event, Feedback, Floats32, Shown, considered, groups_of
 from fairexp.service.policies.rankers import build_ranker, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
@@ -30,7 +33,9 @@ from fairexp.types import Belief, Query, Ranking
 class Candidates:
     """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them.
 
-    `asked` is a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
+    With constraints, numbers of labels (n,) by attribute instead of groups. `pinned` is the candidate that must stand
+    at a position, both from 0; `segment` is what accounts are kept by, and `weight` what attention is worth. `asked` is
+    a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
     A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
     """
 
@@ -43,12 +48,34 @@ class Candidates:
     whole: bool = False
     after: int | None = None
     first: int = 0
+    labels: dict[str, Ints] = field(default_factory=dict)
+    pinned: dict[int, int] = field(default_factory=dict)
+    segment: str | None = None
+    weight: float = 1.0
 
     def without(self, ids: Collection[str]) -> Candidates:
         """The same without those that an earlier page has shown."""
         kept = [place for place, name in enumerate(self.ids) if name not in ids]
-        groups = None if self.groups is None else self.groups[kept]
-        return replace(self, ids=[self.ids[place] for place in kept], groups=groups, features=self.features[kept])
+        return replace(
+            self,
+            ids=[self.ids[place] for place in kept],
+            groups=None if self.groups is None else self.groups[kept],
+            labels={name: values[kept] for name, values in self.labels.items()},
+            features=self.features[kept],
+        )
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where a constraint stands: what its groups (G,) have had as it counts that, and are owed; its largest gap.
+
+    `errors` (G,) say how far shares may be off that are learned. `spent` is None where there is an account for each
+    query or segment; the gap is then that of the latest one.
+    """
+
+    spent: Floats | None
+    shares: Floats
+    errors: Floats
+    gap: float
 
 
 class Runtime:
@@ -83,8 +110,9 @@ class Runtime:
         self.scaling = DeclaredScale(spec)
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.depth)
-        self.shares = spec.shares
+        self.accounts = spec.accounts
         self.is_fair = ranker.keeps_tolerance
+        self.needs_query_id = ranker.needs_query_id
         self._by_increments = ranker.learns_by_increments
         self.columns = spec.requested
         self.counters = ItemCounters()
@@ -96,7 +124,7 @@ class Runtime:
         """The first version of a policy, and what its construction warned of."""
         parameters = resolve_parameters(spec)
         ranker, notes = build_ranker(spec, parameters)
-        totals = Totals(spec.shares, length=spec.depth)
+        totals = Totals(*owed_by(spec), length=spec.depth)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
         return runtime, notes
 
@@ -117,12 +145,21 @@ class Runtime:
         rescaled = self.scale.proposal(candidates.features)
         if rescaled is not None:
             self._rescale(*rescaled)
-        query = Query(features=self.scale(candidates.features), groups=candidates.groups)
-        spent = None if self.shares is None else self.totals.exposure
+        known_by = self._known_by(candidates)
+        query = Query(
+            features=self.scale(candidates.features),
+            groups=candidates.groups,
+            labels=candidates.labels,
+            segment=candidates.segment,
+            weight=candidates.weight,
+            pinned=candidates.pinned,
+            **known_by,
+        )
+        demands = self._demands(query)
         k = min(candidates.k or self.spec.length, self.spec.depth - candidates.first)
         page = None if candidates.after is None else self.curve[candidates.first : candidates.first + k]
         ranking = self.ranker.rank(query, length=candidates.k if page is None else k, exposure=page)
-        place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, ranking)
+        place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, candidates.labels, ranking)
         shown = Shown(
             seq=self.seq + 1,
             at=max(at, self.at),
@@ -138,15 +175,20 @@ class Runtime:
             place=place,
             considered=remembered,
             exposure=ranking.exposure,
-            spent=spent,
+            accounts=self._accounts(demands, ranking),
+            pinned=ranking.pinned,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
             memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
             believed=ranking.belief is not None,
             rescaled=rescaled,
+            labels={name: values[ranking.shown] for name, values in candidates.labels.items()},
+            weight=candidates.weight,
+            segment=candidates.segment,
             asked=candidates.asked,
             after=candidates.after,
             first=candidates.first,
+            query=known_by.get("query_id", ""),
         )
         self._count(shown)
         return shown, ranking.belief
@@ -161,6 +203,52 @@ class Runtime:
         kinds = [kind for kind in self._kinds if kind is not None]
         all_features[:, is_counter] = self.counters.columns(ids, kinds)
         return all_features
+
+    def account(self, number: int) -> Standing:
+        """Where a constraint stands now."""
+        if not isinstance(self.ranker, FairExp):
+            shares, spent = self.accounts[number].fixed_shares, self.totals.exposures[number]
+            assert shares is not None
+            return Standing(spent, shares, np.zeros(len(shares)), Ledger(shares, spent).largest_gap)
+        own = self.ranker.accounts[number]
+        owed, errors = own.shares.now(), own.shares.standard_errors()
+        if own.constraint.per is not None:
+            return Standing(None, owed, errors, own.ledger.largest_gap)
+        balance = own.ledger.balance
+        return Standing(balance, owed, errors, Ledger(owed, balance).largest_gap)
+
+    def _demands(self, query: Query) -> list[tuple[Floats, Floats | None]]:
+        """What each constraint counts its groups to have had, and what they are owed where the policy does not say."""
+        if not isinstance(self.ranker, FairExp):
+            return [(exposure, None) for exposure in self.totals.exposures]
+        found: list[tuple[Floats, Floats | None]] = []
+        for account in self.ranker.accounts:
+            demand = account.demand(query)
+            found.append((demand.spent * query.weight, demand.shares if account.shares.accrues else None))
+        return found
+
+    def _accounts(self, demands: list[tuple[Floats, Floats | None]], ranking: Ranking) -> tuple[Account, ...]:
+        """Where each constraint stood before a ranking, and how it came out of it."""
+        if isinstance(self.ranker, FairExp):
+            told = zip(demands, ranking.gaps.items(), ranking.met.values(), strict=True)
+            return tuple(Account(name, *of, gap, met) for of, (name, gap), met in told)
+        if not demands:
+            return ()
+        ((spent, _),), (one,) = demands, self.accounts
+        assert one.fixed_shares is not None and ranking.groups is not None
+        exposure = self._exposure(len(ranking), ranking.weight) if ranking.exposure is None else ranking.exposure
+        after = spent + amounts_by_group(ranking.groups, exposure, one.n_groups)
+        return (Account(one.title, spent, None, Ledger(one.fixed_shares, after).largest_gap, ranking.qualified),)
+
+    def _exposure(self, n_shown: int, weight: float, *, first: int = 0) -> Floats:
+        """The exposure (m,) of what rankers show that keep no account of it."""
+        return self.curve[first : first + n_shown] * weight
+
+    def _known_by(self, candidates: Candidates) -> dict[str, Any]:
+        """What a ranker that learns of each query by itself knows this one by; nothing for others."""
+        if not self.needs_query_id or "query_id" not in candidates.context:
+            return {}
+        return {"query_id": query_key(candidates.context["query_id"]), "document_ids": candidates.ids}
 
     def show_again(self, shown: Shown) -> None:
         """Replay a ranking from the log."""
@@ -181,8 +269,10 @@ class Runtime:
 
     def _count(self, shown: Shown) -> None:
         self.totals.show(
-            shown.groups,
+            [groups_of(shown, each.attributes) for each in self.accounts],
             self._charged(shown),
+            gaps=[account.gap for account in shown.accounts],
+            met=[bool(account.met) for account in shown.accounts],
             regret=shown.added_regret,
             qualified=shown.qualified,
             at=shown.at,
@@ -249,7 +339,7 @@ class Runtime:
         Rankings of earlier versions stay as they are: the account that they were charged to may be gone.
         """
         shown, viewed = opened.shown, [event for event in events if event.type in self.spec.feedback.viewed]
-        if shown.groups is None or self.shares is None or shown.version != self.version:
+        if not self.accounts or shown.version != self.version:
             return None
         if seen is None and not viewed and opened.measured is None:
             return None
@@ -260,7 +350,7 @@ class Runtime:
         for position in [*positions, *(event.position for event in viewed)]:
             after[position] = after[position] or projected[position]
         for event in viewed:
-            after[event.position] = after[event.position] if event.exposure is None else event.exposure
+            after[event.position] = after[event.position] if event.exposure is None else event.exposure * shown.weight
         if opened.measured is None:  # on record even if all was seen: what comes later adds to it
             return projected.copy(), after
         return None if np.array_equal(opened.measured, after) else (opened.measured.copy(), after)
@@ -278,16 +368,16 @@ class Runtime:
         """The exposure (m,) that was charged when a ranking was shown."""
         if shown.exposure is not None:
             return shown.exposure
-        return self.curve[shown.first : shown.first + len(shown.shown)]
+        return self._exposure(len(shown.shown), shown.weight, first=shown.first)
 
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
         if feedback.status == "learned":
             self._teach(self._present(shown), feedback)
         if feedback.measured is not None:
-            assert shown.groups is not None
             charged, measured = feedback.measured
-            self.totals.measure(shown.groups, charged=charged, measured=measured)
+            groups = [groups_of(shown, each.attributes) for each in self.accounts]
+            self.totals.measure(groups, charged=charged, measured=measured)
             self.ranker.measure(replace(shown.ranking(self.ranker.identity), exposure=charged), measured)
         clicks = [shown.first + position for position in feedback.clicks]
         self.totals.feed(n_events=len(feedback.events), clicks=clicks, learned=feedback.status == "learned")
@@ -317,6 +407,8 @@ class Runtime:
         matching, offset = self._matched[shown.version]
         in_units = replace(matching, factors=matching.factors / self.scale.scale)
         ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
+        if shown.labels and not same_labels(self.specs[shown.version], self.spec):
+            ranking = replace(ranking, labels={})  # it teaches, but not what groups are owed
         seen = self.scale(matching.rows(shown.features.astype(np.float64)) + offset)
         return replace(ranking, features=np.where(matching.features == NEW, 0.0, seen))
 
@@ -344,13 +436,35 @@ class Runtime:
         ranker, _ = build_ranker(spec, meta["parameters"], scale=scale)
         ranker.restore(part("ranker."))
         numbers = {key: int(meta[key]) for key in ("version", "generation", "n_generations", "seq")}
-        totals = Totals.restored(part("totals."), spec.shares)
+        totals = Totals.restored(part("totals."), *owed_by(spec))
         runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
         runtime.scale.restore(part("scale."))
         if "counters.names" in arrays:
             runtime.counters = ItemCounters.restored(part("counters."))
         runtime.at = float(meta["at"])
         return runtime
+
+
+def owed_by(spec: PolicySpec) -> tuple[list[Floats | None], list[int]]:
+    """By constraint what each group (G,) is owed, None where that follows from what happens, and how many there are."""
+    return [each.fixed_shares for each in spec.accounts], [each.n_groups for each in spec.accounts]
+
+
+def same_labels(before: PolicySpec, now: PolicySpec) -> bool:
+    """Whether groups of constraints that stay are numbered as before; more may come after them."""
+    old = {each.title: each.group_names for each in before.constraints}
+    return all(
+        each.group_names[: len(old[each.title])] == old[each.title] for each in now.constraints if each.title in old
+    ) and all(now.attributes.get(name, labels)[: len(labels)] == labels for name, labels in before.attributes.items())
+
+
+def query_key(query_id: str) -> str:
+    """What stands for a query's id in entries and in what was learned: its text, which may be a user's, does not stay.
+
+    >>> query_key("shoes")
+    '10ff2e0522957c768742b50d58dcc706'
+    """
+    return hashlib.blake2b(query_id.encode(), digest_size=16, person=b"fairexp-query").hexdigest()
 
 
 def matched(before: PolicySpec, now: PolicySpec) -> tuple[Matching, Floats]:

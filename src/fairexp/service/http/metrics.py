@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from fairexp.service.views.explain import named_gaps
+from fairexp.service.views.fairness import standing
 
 if TYPE_CHECKING:
     from fairexp.service.bodies.budget import Budget
@@ -82,10 +82,13 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """Where every policy stands, what waits and what was refused, whenever Prometheus asks."""
         unfairness = GaugeMetricFamily(
-            "fairexp_unfairness", "Signed exposure gap of a pair of groups.", labels=["policy", "pair"]
+            "fairexp_unfairness", "Signed exposure gap of a pair of groups.", labels=["policy", "constraint", "pair"]
         )
-        tolerance = GaugeMetricFamily("fairexp_tolerance", "Unfairness allowed.", labels=["policy"])
-        exposure = GaugeMetricFamily("fairexp_exposure", "Exposure charged by group.", labels=["policy", "group"])
+        by_constraint = ["policy", "constraint"]
+        gap = GaugeMetricFamily("fairexp_largest_gap", "Largest exposure gap of all pairs.", labels=by_constraint)
+        tolerance = GaugeMetricFamily("fairexp_tolerance", "Unfairness allowed.", labels=by_constraint)
+        met = GaugeMetricFamily("fairexp_met_share", "Rankings that met the constraint.", labels=by_constraint)
+        exposure = GaugeMetricFamily("fairexp_exposure", "Exposure by group.", labels=[*by_constraint, "group"])
         regret = CounterMetricFamily("fairexp_added_regret", "Certain orders reversed for fairness.", labels=["policy"])
         share = GaugeMetricFamily("fairexp_qualified_share", "Rankings that met the tolerance.", labels=["policy"])
         rounds = CounterMetricFamily("fairexp_rankings", "Rankings shown.", labels=["policy"])
@@ -99,15 +102,20 @@ class Metrics:
             rounds.add_metric([name], totals.rounds)
             updates.add_metric([name], totals.updates)
             regret.add_metric([name], totals.regret)
-            if runtime.shares is not None:
-                for pair in named_gaps(totals.exposure, runtime.shares, runtime.spec.group_names):
-                    unfairness.add_metric([name, "/".join(pair["groups"])], pair["unfairness"])
-                for group, amount in zip(runtime.spec.group_names, totals.exposure.tolist(), strict=True):
-                    exposure.add_metric([name, group], amount)
+            for number in range(len(runtime.accounts)):
+                told = standing(runtime, number)
+                of = [name, told["constraint"]]
+                gap.add_metric(of, told["largest_gap"])
+                for pair in told["pairs"]:
+                    unfairness.add_metric([*of, "/".join(pair["groups"])], pair["unfairness"])
+                for group in told["groups"]:
+                    exposure.add_metric([*of, group["group"]], group["exposure"])
+                if runtime.is_fair:
+                    tolerance.add_metric(of, told["tolerance"])
+                    met.add_metric(of, totals.met[number] / max(totals.rounds, 1))
             if runtime.is_fair:
-                tolerance.add_metric([name], runtime.spec.tolerance)
                 share.add_metric([name], totals.qualified / max(totals.rounds, 1))
-        yield from (unfairness, tolerance, exposure, regret, share, rounds, updates)
+        yield from (unfairness, gap, tolerance, met, exposure, regret, share, rounds, updates)
         failures = CounterMetricFamily("fairexp_store_failures", "Times that the store failed.", value=engine.failures)
         ready = GaugeMetricFamily("fairexp_ready", "Whether the service is ready.", value=float(engine.healthy))
         yield from (failures, ready, *self._load(), *self._edges())

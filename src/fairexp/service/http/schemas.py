@@ -15,7 +15,7 @@ class RankedItem(BaseModel):
     id: str
     position: int
     score: float
-    group: str | None
+    group: str | dict[str, str] | None
 
 
 class RankAnswer(BaseModel):
@@ -26,6 +26,7 @@ class RankAnswer(BaseModel):
     version: int
     items: list[RankedItem]
     qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
+    met: dict[str, bool | None] = Field(description="Which constraints could be met, by name.")
     added_regret: float
     explanation: dict[str, Any] | None = None
 
@@ -131,7 +132,7 @@ class PolicyList(BaseModel):
 
 
 class FairnessAnswer(BaseModel):
-    """Exposure by group, unfairness by pair, and how both came about."""
+    """Exposure by group, unfairness by pair, and how both came about: of the first constraint, and of each."""
 
     policy: str
     rounds: int
@@ -143,6 +144,7 @@ class FairnessAnswer(BaseModel):
     added_regret: float
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
+    constraints: list[dict[str, Any]]
 
 
 class ChartsAnswer(BaseModel):
@@ -163,6 +165,7 @@ class RankingInfo(BaseModel):
     user: str | None
     session: str | None
     qualified: bool | None
+    met: dict[str, bool | None]
     added_regret: float
     items: list[dict[str, Any]]
     explanation: dict[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -21,7 +21,8 @@ AT_ONCE = 500
 class Audited:
     """What was found of one policy: how many entries, where its log ends, and all that is wrong.
 
-    `n_erased` entries had a context that is gone.
+    `n_erased` entries had a context that is gone. `met` says by constraint in how many rankings it was met, and of how
+    many: those in the log whose ranker keeps a tolerance.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Audited:
     n_erased: int
     head: Head
     problems: tuple[str, ...]
+    met: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def note(self) -> str:
@@ -73,6 +75,7 @@ class _Audit:
         self._chain = Chain(forgotten=self._head.forgotten)
         self._specs = {version.seq: version.spec for version in store.versions(row.policy)}
         self._problems: list[str] = []
+        self._met: dict[str, tuple[int, int]] = {}
         self._links = dict(self._snapshots())
 
     def run(self) -> Audited:
@@ -80,12 +83,14 @@ class _Audit:
         for entry in self._entries():
             n_entries += 1
             n_erased += entry.is_erased
+            if entry.kind == Kind.SHOWN:
+                self._count(entry)
             if entry.seq != self._chain.seq + 1:  # more may have expired since
                 self._chain.forgotten = self._store.head(self._row.policy).forgotten
             self._problems += [each for each in (self._chain.follow(entry), *self._of(entry)) if each is not None]
         self._problems += [each for each in (self._chain.end(self._head), *self._beyond()) if each is not None]
         self._problems += [f"entry {seq} was noted, but it is not in the log, or not any more" for seq in self._noted]
-        return Audited(self._row.name, n_entries, n_erased, self._head, tuple(self._problems))
+        return Audited(self._row.name, n_entries, n_erased, self._head, tuple(self._problems), self._met)
 
     def _entries(self) -> Iterator[Append]:
         seq = 0
@@ -113,6 +118,17 @@ class _Audit:
             yield f"entry {entry.seq} is not the one that the snapshot after it was taken of"
         if entry.kind == Kind.POLICY:
             yield self._version(entry)
+
+    def _count(self, entry: Append) -> None:
+        """Count what a ranking's record says of each constraint; one that was changed is told of by its digest."""
+        try:
+            accounts = unpack(entry.payload)[0].get("accounts", [])
+            told = [(str(name), bool(met)) for name, _, met in accounts if met is not None]
+        except (CorruptRecordError, AttributeError, TypeError, ValueError):
+            return
+        for name, met in told:
+            n_met, n_all = self._met.get(name, (0, 0))
+            self._met[name] = (n_met + met, n_all + 1)
 
     def _version(self, entry: Append) -> str | None:
         try:

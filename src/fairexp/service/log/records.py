@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -25,8 +26,8 @@ RECORD_BYTES = 1000
 class Considered:
     """The documents that an explanation speaks of: all that the host's draw has down to the last one shown.
 
-    In the order of the draw: `ids`, `groups` (c,), `scores` (c,) and `block` (c,). `above` (m, c) and `below` (m, c)
-    say which of them certainly belong above or below each shown document.
+    In the order of the draw: `ids`, `groups` (c,) or `labels` (c,) by attribute, `scores` (c,) and `block` (c,).
+    `above` (m, c) and `below` (m, c) say which of them certainly belong above or below each shown document.
     """
 
     ids: list[str]
@@ -35,6 +36,35 @@ class Considered:
     block: Ints
     above: Bools
     below: Bools
+    labels: dict[str, Ints] = field(default_factory=dict)
+
+    def at(self, place: Ints) -> Considered:
+        """Only those at `place` (m,), which are the shown ones."""
+        return Considered(
+            ids=[self.ids[each] for each in place],
+            groups=None if self.groups is None else self.groups[place],
+            scores=self.scores[place],
+            block=self.block[place],
+            above=self.above[:, place],
+            below=self.below[:, place],
+            labels={name: values[place] for name, values in self.labels.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Account:
+    """Where the constraint of this name stood before a ranking, and how it came out of it.
+
+    `spent` (G,) is what its groups had received as it counts that, `shares` (G,) what they were owed where the policy
+    does not say; `gap` is the largest after the ranking, and `met` whether it was within the tolerance (None for
+    rankers that keep none).
+    """
+
+    name: str
+    spent: Floats
+    shares: Floats | None
+    gap: float
+    met: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +85,10 @@ class Shown:
 
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
     this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
-    `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for.
+    `groups` (m,), or `labels` (m,) by attribute, are those of the shown; `accounts` are by constraint. `pinned` (m,)
+    says which had to stand where they do, and `weight` what attention was worth.
+    `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for, and where
+    the ranker learns of each query by itself, `query` is what it knows the query by.
     A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
     """
 
@@ -73,13 +106,18 @@ class Shown:
     place: Ints
     considered: Considered
     exposure: Floats | None
-    spent: Floats | None
+    accounts: tuple[Account, ...]
     added_regret: float
     qualified: bool | None
+    labels: dict[str, Ints] = field(default_factory=dict)
+    pinned: Bools | None = None
+    weight: float = 1.0
+    segment: str | None = None
     memory: State = field(default_factory=dict)
     believed: bool = True
     rescaled: tuple[Floats, Floats] | None = None
     asked: str = ""
+    query: str = ""
     rest: Rest | None = None
     after: int | None = None
     first: int = 0
@@ -94,23 +132,14 @@ class Shown:
         known, place = self.considered, self.place
         if len(known.ids) == len(place) and self.features.base is None:  # just shown, with nothing else considered
             return replace(self, context={}, rest=None, rescaled=None)
-        considered = Considered(
-            ids=self.ids,
-            groups=None if known.groups is None else known.groups[place],
-            scores=known.scores[place],
-            block=known.block[place],
-            above=known.above[:, place],
-            below=known.below[:, place],
-        )
         return replace(
             self,
             features=_own(self.features),
             scores=_own(self.scores),
             exposure=None if self.exposure is None else _own(self.exposure),
-            spent=None if self.spent is None else _own(self.spent),
             memory={key: _own(value) for key, value in self.memory.items()},
             place=np.arange(len(place)),
-            considered=considered,
+            considered=known.at(place),
             rescaled=None,
             context={},
             rest=None,
@@ -121,8 +150,9 @@ class Shown:
         """About how much memory it takes."""
         known = self.considered
         arrays: list[NDArray[Any] | None] = [self.shown, self.features, self.scores, self.groups, self.place]
-        arrays += [self.exposure, self.spent, *self.memory.values()]
+        arrays += [self.exposure, self.pinned, *self.memory.values(), *self.labels.values(), *known.labels.values()]
         arrays += [known.groups, known.scores, known.block, known.above, known.below]
+        arrays += [array for account in self.accounts for array in (account.spent, account.shares)]
         texts = [*known.ids, *self.context.values()]
         in_arrays = sum(ARRAY_BYTES + array.nbytes for array in arrays if array is not None)
         return RECORD_BYTES + in_arrays + sum(map(getsizeof, texts)) + 8 * len(texts)
@@ -134,6 +164,12 @@ class Shown:
             features=self.features.astype(np.float64),
             scores=self.scores,
             groups=self.groups,
+            labels=self.labels,
+            segment=self.segment,
+            weight=self.weight,
+            pinned=self.pinned,
+            query_id=self.query or None,
+            document_ids=np.array(self.ids) if self.query else None,
             ranker=identity,
             number=self.number,
             memory=self.memory,
@@ -165,10 +201,22 @@ class Shown:
             "c.above": np.packbits(known.above, axis=1),
             "c.below": np.packbits(known.below, axis=1),
         }
-        optional = {"groups": self.groups, "c.groups": known.groups}
+        if self.weight != 1.0:
+            meta["weight"] = self.weight
+        if self.segment is not None:
+            meta["segment"] = self.segment
+        if self.accounts:
+            meta["accounts"] = [[account.name, account.gap, account.met] for account in self.accounts]
+        optional = {"groups": self.groups, "c.groups": known.groups, "pinned": self.pinned}
+        optional |= {f"l.{name}": values for name, values in self.labels.items()}
+        optional |= {f"c.l.{name}": values for name, values in known.labels.items()}
         arrays.update({key: value.astype(np.int16) for key, value in optional.items() if value is not None})
-        exact = {"exposure": self.exposure, "spent": self.spent}
-        arrays.update({key: value for key, value in exact.items() if value is not None})
+        if self.exposure is not None:
+            arrays["exposure"] = self.exposure
+        for number, account in enumerate(self.accounts):
+            arrays[f"spent.{number}"] = account.spent
+            if account.shares is not None:
+                arrays[f"owed.{number}"] = account.shares
         if self.rescaled is not None:
             arrays["u.centre"], arrays["u.scale"] = self.rescaled
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
@@ -176,6 +224,8 @@ class Shown:
             meta["asked"] = self.asked
         if self.after is not None:
             meta["page"] = [self.after, self.first]
+        if self.query:
+            meta["query"] = self.query
         if self.rest is not None:
             meta["took"] = self.rest.took
             arrays.update({"rest": self.rest.order.astype(np.int32), "r.scores": self.rest.scores})
@@ -202,6 +252,7 @@ class Shown:
             block=integers["c.block"],  # type: ignore[arg-type]
             above=bits["c.above"],
             below=bits["c.below"],
+            labels=_labels(arrays, "c.l."),
         )
         return Shown(
             seq=seq,
@@ -218,17 +269,34 @@ class Shown:
             place=integers["place"],  # type: ignore[arg-type]
             considered=considered,
             exposure=arrays.get("exposure"),  # type: ignore[arg-type]
-            spent=arrays.get("spent"),  # type: ignore[arg-type]
+            accounts=_accounts(meta, arrays),
             added_regret=meta["regret"],
             qualified=meta["qualified"],
+            labels=_labels(arrays, "l."),
+            pinned=arrays["pinned"].astype(np.bool_) if "pinned" in arrays else None,
+            weight=meta.get("weight", 1.0),
+            segment=meta.get("segment"),
             memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
             believed=meta["believed"],
             rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
             asked=meta.get("asked", ""),
+            query=meta.get("query", ""),
             rest=None if "rest" not in arrays else _rest(meta, arrays),
             after=after,
             first=first,
         )
+
+
+def _labels(arrays: State, prefix: str) -> dict[str, Ints]:
+    found = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+    return {name: value.astype(np.int64) for name, value in found.items()}
+
+
+def _accounts(meta: dict[str, Any], arrays: State) -> tuple[Account, ...]:
+    return tuple(
+        Account(name, arrays[f"spent.{number}"], arrays.get(f"owed.{number}"), gap, met)  # type: ignore[arg-type]
+        for number, (name, gap, met) in enumerate(meta.get("accounts", ()))
+    )
 
 
 def _rest(meta: dict[str, Any], arrays: State) -> Rest:
@@ -243,12 +311,28 @@ def rest_of(belief: Belief | None, shown: Shown, *, took: int) -> Rest:
     return Rest(order, scores.astype(np.float32), took)
 
 
+def groups_of(record: Shown | Considered, attributes: Sequence[tuple[str, int]]) -> Ints:
+    """The group (m,) of each document under a constraint: the number of its label, row by row for an intersection.
+
+    `attributes` are those that the constraint goes by, each with how many labels it has.
+    """
+    if not record.labels:
+        assert record.groups is not None
+        return record.groups
+    found: Ints = np.zeros(1, dtype=np.int64)
+    for name, size in attributes:
+        found = found * size + record.labels[name]
+    return found
+
+
 def _own(array: Array) -> Array:
     """The array, not as a part of something larger that it would keep in memory."""
     return array if array.base is None else array.copy()
 
 
-def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranking: Ranking) -> tuple[Ints, Considered]:
+def considered(
+    belief: Belief | None, ids: list[str], groups: Ints | None, labels: dict[str, Ints], ranking: Ranking
+) -> tuple[Ints, Considered]:
     """Which documents to remember for an explanation, and the place (m,) of each shown one among them."""
     shown = ranking.shown
     if belief is None:
@@ -274,6 +358,7 @@ def considered(belief: Belief | None, ids: list[str], groups: Ints | None, ranki
         block=block,
         above=above,
         below=below,
+        labels={name: values[kept] for name, values in labels.items()},
     )
 
 

@@ -11,18 +11,21 @@ import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError, FairexpError, MissingExtraError
+from fairexp.fairness.constraint import Constraint
 from fairexp.prior import EVEN_SPREAD, Prior
+from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.base import Ranker
-from fairexp.registry import classes_of, construct, parameters_of, ranker_names
+from fairexp.registry import construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.types import Query
 
 if TYPE_CHECKING:
+    from fairexp.service.policies.constraints import ConstraintSpec
     from fairexp.service.policies.spec import PolicySpec
 
-RANKERS = tuple(name for name in ranker_names() if not any(each.needs_query_id for each in classes_of(name)))
-"""The rankers that a policy may name: all but those that go by the ids of queries, which a policy does not hand on.
-Import paths are not among them, because a request must not be able to load code."""
+RANKERS = tuple(name for name in ranker_names() if "grades" not in parameters_of(name))
+"""The rankers that a policy may name: all but those that must know the grades of documents. Import paths are not among
+them, because a request must not be able to load code."""
 
 ORDER_SPREAD = 1.0
 """The mean squared difference between the logarithms of two of the first ten positions, about."""
@@ -30,7 +33,15 @@ ORDER_SPREAD = 1.0
 LARGEST = 1e15
 """Numbers beyond this have no use as parameters, and not all of them would come back from the store as they were."""
 
-SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups", "prior")
+LARGEST_STATE = 900_000_000
+"""Most bytes that a ranker may come to hold: the stores take no snapshot of more than a billion."""
+
+LARGE_STATE = 100_000_000
+"""From here on a policy's answer warns of it."""
+
+SET_BY_POLICY = (
+    *("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups", "constraints", "prior"),
+)
 
 
 def resolve_parameters(
@@ -83,11 +94,12 @@ def build_ranker(
         "length": spec.length,
         "seed": spec.seed,
         "exposure": spec.exposure,
-        "tolerance": spec.tolerance,
         "prior": prior_of(spec, np.ones(spec.n_features) if scale is None else scale),
     }
-    if spec.groups:
-        known.update(shares=spec.shares, n_groups=len(spec.groups))
+    if spec.constraints:
+        known.update(constraints=[_constraint(each) for each in spec.constraints])
+    elif spec.groups:
+        known.update(tolerance=spec.tolerance, shares=spec.shares, n_groups=len(spec.groups))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -107,7 +119,40 @@ def build_ranker(
         notes.append(f"feedback.grades: {spec.ranker} takes a click for a click, so they change nothing")
     if ranker.keeps_history:
         notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
-    return ranker, notes
+    return ranker, [*notes, *_about_size(ranker)]
+
+
+def _constraint(spec: ConstraintSpec) -> Constraint:
+    names, sizes = zip(*spec.attributes, strict=True)
+    fixed = spec.fixed_shares
+    return Constraint(
+        spec.tolerance,
+        by=names,
+        shares=spec.shares if fixed is None else fixed.reshape(sizes),  # type: ignore[arg-type]
+        n_groups=sizes,
+        window=spec.window,
+        half_life=spec.half_life,
+        per=spec.per,
+        max_ledgers=spec.max_ledgers,
+        name=spec.title,
+    )
+
+
+def _about_size(ranker: Ranker) -> list[str]:
+    """A warning where what is known of queries may grow large; more than the store can keep is refused."""
+    learner = ranker.learner
+    if not isinstance(learner, PerQuery):
+        return []
+    most, limits = learner.queries.most_bytes, f"{learner.max_queries} queries of {learner.max_documents} documents"
+    if most > LARGEST_STATE:
+        field, told = "parameters.max_queries", f"{limits}, which may come to {most / 1e6:,.0f} MB"
+        raise invalid(field, told, f"at most {LARGEST_STATE / 1e6:,.0f} MB", "Lower it or max_documents.")
+    if most < LARGE_STATE:
+        return []
+    return [
+        f"parameters: {limits} may come to {most / 1e6:,.0f} MB of memory and of each snapshot; lower max_queries or "
+        "max_documents to what is needed"
+    ]
 
 
 def prior_of(spec: PolicySpec, scale: Floats) -> Prior | None:
@@ -142,9 +187,11 @@ def try_out(spec: PolicySpec) -> None:
     for n in (max(2 * spec.length, 4), 2, 1):
         groups = np.arange(n) % len(spec.groups) if spec.groups else None
         features = rng.random((n, spec.n_features)).astype(np.float32).astype(np.float64)
+        labels = {name: np.arange(n) % len(labels) for name, labels in spec.attributes.items()}
+        query = Query(features, groups, query_id="q", document_ids=np.arange(n), labels=labels, segment="s")
         try:
             for clicked in (0, -1):
-                ranking = ranker.rank(Query(features=features, groups=groups))
+                ranking = ranker.rank(query)
                 ranker.update(ranking, np.arange(len(ranking)) == range(len(ranking))[clicked])
         except FairexpError as error:
             raise ServiceError("invalid", f"parameters: the ranker does not work with them ({error})") from error

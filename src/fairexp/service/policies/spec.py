@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
 from fairexp.mistakes import found_by_pydantic
 from fairexp.prior import read_learned
-from fairexp.registry import keeps_account, parameters_of
+from fairexp.registry import FAIR, keeps_account, parameters_of
 from fairexp.service.policies.columns import Columns
+from fairexp.service.policies.constraints import TAKEN, ConstraintSpec
+from fairexp.service.policies.forms import Label, Positive, Strict
 from fairexp.service.policies.rankers import RANKERS
 from fairexp.service.problems import misfit
 from fairexp.yaml_reader import read_mapping
@@ -25,14 +27,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 CALLER_ORDER = "caller_order"
 """The feature that a policy has whose prior goes by it: minus the logarithm of a candidate's place in the request."""
 
-Label = Annotated[str, Field(min_length=1, max_length=128)]
-Positive = Annotated[float, Field(gt=0, le=1e12)]
-
-
-class Strict(BaseModel):
-    """No unknown fields, no text where a number belongs, no NaN and no infinity."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+GROUP = "group"
+"""The attribute of candidates that `groups` are the labels of."""
 
 
 class Feature(Strict):
@@ -121,7 +117,12 @@ class PolicySpec(Strict):
         description="Features of no given scale are brought to one size by what has been seen of them (running), by "
         "the range of each query's candidates (query), or not at all (none).",
     )
-    groups: dict[Label, Positive] = Field(default={}, max_length=1000)
+    groups: dict[Label, Positive] = Field(
+        default={}, max_length=1000, description="With `tolerance`, the short form of one constraint: shares by group."
+    )
+    constraints: list[ConstraintSpec] = Field(
+        default=[], max_length=8, description="What must be fair at once, the most important first."
+    )
     group_field: Label | None = None
     providers: dict[Label, Label] = Field(
         default={}, max_length=100_000, description="The group of each provider, where `group_field` holds providers."
@@ -146,7 +147,9 @@ class PolicySpec(Strict):
     def _consistent(self) -> PolicySpec:
         if len(self.groups) == 1:
             raise ValueError("groups: expected at least two, or none for a ranker without fairness, got 1")
-        if keeps_account(self.ranker) and not self.groups:
+        if self.constraints:
+            self._check_constraints()
+        elif keeps_account(self.ranker) and not self.groups:
             raise ValueError(
                 f"groups: expected at least two groups with their shares, which {self.ranker} keeps fair, got none"
             )
@@ -238,6 +241,34 @@ class PolicySpec(Strict):
     def shares(self) -> Floats | None:
         """What each group (G,) is owed, in the order of `group_names`; None without groups."""
         return np.array(list(self.groups.values())) if self.groups else None
+
+    @property
+    def accounts(self) -> list[ConstraintSpec]:
+        """The constraints, in the order of their priority; the short form is one, called `groups`."""
+        if not self.groups:
+            return self.constraints
+        one: dict[str, Any] = {"labels": {GROUP: self.group_names}, "shares": self.groups, "tolerance": self.tolerance}
+        return [ConstraintSpec.model_construct(name=TAKEN, **one)]
+
+    @property
+    def attributes(self) -> dict[str, list[str]]:
+        """The attributes of candidates that constraints go by, and their labels."""
+        return {name: labels for each in self.constraints for name, labels in each.labels.items()}
+
+    def _check_constraints(self) -> None:
+        if self.groups:
+            raise ValueError("constraints: expected these, or groups and tolerance, which stand for one, got both")
+        if self.tolerance != PolicySpec.model_fields["tolerance"].default:
+            raise ValueError("tolerance: expected none beside constraints, each of which has its own, got one")
+        if not self.ranker.startswith(FAIR):
+            raise ValueError(f"constraints: expected a ranker {FAIR}HOST, which keeps them, got {self.ranker}")
+        titles = [each.title for each in self.constraints]
+        if len(set(titles)) < len(titles):
+            raise ValueError(f"constraints: expected names that differ, got {', '.join(titles)}")
+        for each in self.constraints:
+            for name, labels in each.labels.items():
+                if labels != self.attributes[name]:
+                    raise ValueError(f"constraints: expected the same labels of {name!r} everywhere, got others")
 
 
 def parse_policy(given: Any) -> PolicySpec:

@@ -36,10 +36,10 @@ _DICTIONARY = (
     b'{"e":[{"i":"click:0","t":"click","p":0,"w":1.0,"a":null},{"i":"click:1","t":"click","p":1,"w":1.0,"a":null}],'
     b'"s":"learned","c":[0,1,2],"l":[]},[]]'
     b'[{"version":1,"generation":1,"number":100,"n":100,"regret":0,"qualified":null,"believed":false,"asked":"","took":0'
-    b',"qualified":true,"believed":true,"ids":["item-1","item-2"]},[["shown","<i4",[10]],["features","<f4",[10,136]],'
+    b',"qualified":true,"believed":true,"ids":["item-1","item-2"],"accounts":[["groups",0.0,true]]},[["shown","<i4",[10]],["features","<f4",[10,136]],'
     b'["scores","<f8",[10]],["place","<i4",[10]],["c.scores","<f4",[10]],["c.block","<i4",[10]],["c.above","|u1",[10,2'
     b']],["c.below","|u1",[10,2]],["rest","<i4",[90]],["r.scores","<f4",[90]],["groups","<i2",[10]],["c.groups","<i2",['
-    b'10]],["exposure","<f8",[10]],["spent","<f8",[2]],["m.'
+    b'10]],["exposure","<f8",[10]],["spent.0","<f8",[2]],["m.'
 )
 """Part of the form: what was packed with it is read with it only."""
 

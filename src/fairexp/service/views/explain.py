@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from fairexp.arrays import Floats, Ints
-from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.registry import keeps_tolerance
 from fairexp.service.log.records import Shown
 from fairexp.service.policies.spec import PolicySpec
+from fairexp.service.views.accounts import reasons, told_accounts
 
 
 def explain(shown: Shown, spec: PolicySpec) -> dict[str, Any]:
     """The explanation of a recorded ranking, as plain data; `summary` says it in words."""
-    moved = _moved(shown)
+    moved, accounts = _moved(shown, spec), told_accounts(shown, spec, is_fair=_is_fair(spec))
     told: dict[str, Any] = {
         "blocks": _blocks(shown),
         "certain_orders": _certain(shown),
         "moved": moved,
         "left_out": _left_out(shown),
+        "pinned": [name for position, name in enumerate(shown.ids) if _is_pinned(shown, position)],
         "added_regret": shown.added_regret,
         "qualified": shown.qualified,
-        "tolerance": spec.tolerance if _is_fair(spec) else None,
-        "ledger": _ledger(shown, spec),
+        "tolerance": accounts[0]["tolerance"] if accounts else None,
+        "ledger": accounts[0]["ledger"] if accounts else None,
+        "constraints": accounts,
     }
     told["summary"] = _in_words(shown, spec, told)
     return told
@@ -53,8 +52,8 @@ def _certain(shown: Shown) -> list[dict[str, Any]]:
     return found
 
 
-def _moved(shown: Shown) -> list[dict[str, Any]]:
-    """Candidates that stand higher than in the host's own draw: past whom, and against which certain orders."""
+def _moved(shown: Shown, spec: PolicySpec) -> list[dict[str, Any]]:
+    """Candidates that stand higher than in the host's own draw: past whom, why, and against which certain orders."""
     known = shown.considered
     moved = []
     for position, place in enumerate(shown.place.tolist()):
@@ -67,10 +66,16 @@ def _moved(shown: Shown) -> list[dict[str, Any]]:
                     "position": shown.first + position + 1,
                     "drawn_at": shown.first + place + 1,
                     "past": [known.ids[other] for other in passed],
+                    "pinned": _is_pinned(shown, position),
+                    "constraints": reasons(shown, spec, position, passed) if _is_fair(spec) else [],
                     "against_certain_orders": [known.ids[other] for other in passed if known.above[position, other]],
                 }
             )
     return moved
+
+
+def _is_pinned(shown: Shown, position: int) -> bool:
+    return shown.pinned is not None and bool(shown.pinned[position])
 
 
 def _left_out(shown: Shown) -> list[str]:
@@ -80,56 +85,35 @@ def _left_out(shown: Shown) -> list[str]:
     return [shown.considered.ids[place] for place in wanted if place not in taken]
 
 
-def _ledger(shown: Shown, spec: PolicySpec) -> dict[str, Any] | None:
-    if shown.spent is None or shown.groups is None or not spec.groups:
-        return None
-    shares = np.array(list(spec.groups.values()))
-    charged: Floats = np.zeros(len(shares))
-    if shown.exposure is not None:
-        charged = amounts_by_group(shown.groups, shown.exposure, len(shares))
-    after = shown.spent + charged
-    return {
-        "before": _account(shown.spent, shares, spec),
-        "charged": dict(zip(spec.group_names, charged.tolist(), strict=True)),
-        "after": _account(after, shares, spec),
-    }
-
-
-def _account(exposure: Floats, shares: Floats, spec: PolicySpec) -> dict[str, Any]:
-    return {
-        "exposure": dict(zip(spec.group_names, exposure.tolist(), strict=True)),
-        "unfairness": named_gaps(exposure, shares, spec.group_names),
-        "largest_gap": Ledger(shares, exposure).largest_gap,
-    }
-
-
-def named_gaps(exposure: Floats, shares: Floats, names: list[str]) -> list[dict[str, Any]]:
-    """The signed gap of every pair of groups: positive where the first has had more than its due."""
-    table = Ledger(shares, exposure).gaps()
-    return [
-        {"groups": [names[one], names[two]], "unfairness": float(table[one, two])}
-        for one in range(len(names))
-        for two in range(one + 1, len(names))
-    ]
-
-
 def _in_words(shown: Shown, spec: PolicySpec, told: dict[str, Any]) -> list[str]:
-    groups: Ints | None = shown.considered.groups
-    by_id = dict.fromkeys(shown.considered.ids, "")
-    if groups is not None:
-        by_id = {name: spec.group_names[group] for name, group in zip(shown.considered.ids, groups, strict=True)}
     lines = [_about_blocks(shown, told)]
     if _is_fair(spec):
-        lines += [_about_move(move, by_id[move["item"]]) for move in told["moved"]]
-        lines += _about_fairness(shown, spec, told)
+        groups = _groups_by_id(shown, spec)
+        several = len(told["constraints"]) > 1
+        lines += [_about_move(move, groups[move["item"]], several=several) for move in told["moved"]]
+        lines += _about_fairness(shown, told)
     return lines
 
 
-def _about_move(move: dict[str, Any], group: str) -> str:
+def _groups_by_id(shown: Shown, spec: PolicySpec) -> dict[str, str]:
+    """What each considered candidate is, in words: its group, or its label under each attribute."""
+    known = shown.considered
+    if known.labels:
+        columns = [[spec.attributes[name][label] for label in labels] for name, labels in known.labels.items()]
+        return {name: ", ".join(row) for name, row in zip(known.ids, zip(*columns, strict=True), strict=True)}
+    if known.groups is None:
+        return dict.fromkeys(known.ids, "")
+    return {name: spec.group_names[group] for name, group in zip(known.ids, known.groups, strict=True)}
+
+
+def _about_move(move: dict[str, Any], group: str, *, several: bool) -> str:
     name = f"{move['item']} ({group})" if group else move["item"]
+    if move["pinned"]:
+        return f"{name} was pinned to position {move['position']}, past {_some(move['past'])}."
     if move["position"] < move["drawn_at"]:
+        by = f" ({' and '.join(move['constraints'])})" if several and move["constraints"] else ""
         line = (
-            f"{name} moved up from {move['drawn_at']} to position {move['position']} for fair exposure, past "
+            f"{name} moved up from {move['drawn_at']} to position {move['position']} for fair exposure{by}, past "
             f"{_some(move['past'])}."
         )
     else:  # it stands no higher than drawn: others moved, and some of them down
@@ -153,21 +137,31 @@ def _about_blocks(shown: Shown, told: dict[str, Any]) -> str:
     return "The ranker was not yet sure of any order of these candidates, so it explored among them."
 
 
-def _about_fairness(shown: Shown, spec: PolicySpec, told: dict[str, Any]) -> list[str]:
+def _about_fairness(shown: Shown, told: dict[str, Any]) -> list[str]:
     lines = []
     if not told["moved"]:
         fair = "was fair already and " if shown.qualified else ""
         lines.append(f"The ranker's own draw {fair}is shown as it came.")
     elif shown.believed:
         lines.append(_about_regret(shown))
-    if told["ledger"] is not None:
-        gap = told["ledger"]["after"]["largest_gap"]
-        met = "within" if shown.qualified else "outside"
-        lines.append(
-            f"The largest gap in exposure between groups is {gap:.3f} after this ranking, {met} the tolerance of "
-            f"{spec.tolerance:g}." + ("" if shown.qualified else " No ranking of these candidates could meet it.")
+    several = len(told["constraints"]) > 1
+    return lines + [_about_account(account, several=several) for account in told["constraints"]]
+
+
+def _about_account(account: dict[str, Any], *, several: bool) -> str:
+    line = (
+        f"The largest gap in exposure between groups is {account['gap']:.3f} after this ranking, "
+        f"{'within' if account['met'] else 'outside'} the tolerance of {account['tolerance']:g}."
+    )
+    if several:
+        lacked = max(account["lacking"].items(), key=lambda each: each[1], default=None)
+        before = "nobody lacked anything before" if lacked is None else f"{lacked[0]} lacked {lacked[1]:.3f} before"
+        line = f"Constraint {account['constraint']}: {before}. {line}"
+    if not account["met"]:
+        line += " No ranking of these candidates could meet it" + (
+            " without missing what comes before it." if several else "."
         )
-    return lines
+    return line
 
 
 def _about_regret(shown: Shown) -> str:

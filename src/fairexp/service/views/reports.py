@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import orjson
 
-from fairexp.arrays import Floats
-from fairexp.fairness.ledger import Ledger, pair_gaps
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.records import Feedback, Shown
 from fairexp.service.policies.rankers import weights_of
+from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.store.base import AddVersion
-from fairexp.service.views.explain import explain, named_gaps
+from fairexp.service.views.explain import explain
 
 N_WEIGHTS = 10
 
@@ -75,62 +74,12 @@ def _theta(runtime: Runtime) -> dict[str, Any] | None:
     }
 
 
-def fairness_report(live: LivePolicy, *, points: int, recent: bool) -> dict[str, Any]:
-    """Exposure by group, unfairness by pair, and their history."""
-    with live.lock:
-        runtime = live.runtime
-        totals, spec, shares = runtime.totals, runtime.spec, runtime.shares
-        history = {name: np.array(column) for name, column in totals.history(points=points, recent=recent).items()}
-        exposure = totals.exposure
-        clicks = [
-            {"position": number, "shown": int(seen), "clicks": int(clicked)}
-            for number, (seen, clicked) in enumerate(zip(totals.shown_at, totals.clicked_at, strict=True), start=1)
-        ]
-        told = {
-            "policy": live.row.name,
-            "rounds": totals.rounds,
-            "tolerance": spec.tolerance if runtime.is_fair else None,
-            "qualified_share": totals.qualified / totals.rounds if runtime.is_fair and totals.rounds else None,
-            "added_regret": totals.regret,
-            "clicks_by_position": clicks,
-        }
-    names = spec.group_names
-    told["groups"] = [
-        {"group": name, "share": share, "exposure": float(amount)}
-        for (name, share), amount in zip(spec.groups.items(), exposure, strict=True)
-    ]
-    told["pairs"] = [] if shares is None else named_gaps(exposure, shares, names)
-    told["largest_gap"] = None if shares is None else Ledger(shares, exposure).largest_gap
-    told["history"] = _history(history, shares, names)
-    return told
-
-
-def _history(columns: dict[str, Any], shares: Floats | None, names: list[str]) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "round": columns["round"].astype(np.int64).tolist(),
-        "at": columns["at"].tolist(),
-        "largest_gap": columns["peak"].tolist(),
-        "added_regret": columns["regret"].tolist(),
-        "qualified": columns["qualified"].astype(np.int64).tolist(),
-        "clicks": columns["clicks"].astype(np.int64).tolist(),
-        "exposure": {name: columns["exposure"][:, number].tolist() for number, name in enumerate(names)},
-        "unfairness": [],
-    }
-    if shares is None:
-        return told
-    gaps = pair_gaps(columns["exposure"], shares)
-    for one in range(len(names)):
-        for two in range(one + 1, len(names)):
-            told["unfairness"].append({"groups": [names[one], names[two]], "values": gaps[:, one, two].tolist()})
-    return told
-
-
 def ranking_report(
     ranking_id: str, live: LivePolicy, shown: Shown, feedback: list[Feedback], *, why: bool = True
 ) -> dict[str, Any]:
     """A recorded ranking: what was shown, when, why, and what came back."""
     spec = live.spec(shown.version)
-    names = spec.group_names
+    groups = groups_told(shown, spec)
     clicked = {position for each in feedback for position in each.clicks}
     block = shown.considered.block[shown.place]
     items = [
@@ -138,7 +87,7 @@ def ranking_report(
             "id": item,
             "position": shown.first + position + 1,
             "score": float(shown.scores[position]),
-            "group": None if shown.groups is None else names[shown.groups[position]],
+            "group": groups[position],
             "block": int(block[position]),
             "clicked": position in clicked,
         }
@@ -154,6 +103,7 @@ def ranking_report(
         "user": shown.context.get("user"),
         "session": shown.context.get("session"),
         "qualified": shown.qualified,
+        "met": {account.name: account.met for account in shown.accounts},
         "added_regret": shown.added_regret,
         "items": items,
         "feedback": [_feedback(each, shown) for each in feedback],
@@ -162,6 +112,16 @@ def ranking_report(
     if why:
         return {**told, "explanation": explanation}
     return {**told, "moved": explanation["moved"]}
+
+
+def groups_told(shown: Shown, spec: PolicySpec) -> list[Any]:
+    """The group of each shown candidate as requests give it: a name, or by attribute, or nothing."""
+    if shown.labels:
+        columns = [[spec.attributes[name][label] for label in labels] for name, labels in shown.labels.items()]
+        return [dict(zip(shown.labels, row, strict=True)) for row in zip(*columns, strict=True)]
+    if shown.groups is None:
+        return [None] * len(shown.shown)
+    return [spec.group_names[group] for group in shown.groups.tolist()]
 
 
 def _feedback(feedback: Feedback, shown: Shown) -> dict[str, Any]:

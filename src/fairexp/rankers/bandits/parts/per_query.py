@@ -32,6 +32,7 @@ class PerQuery(Ranker):
 
     scores_unseen = False
     needs_query_id = True
+    rescaling = "none"
     fields: ClassVar[Mapping[str, Field]]
 
     def __init__(
@@ -116,6 +117,8 @@ class PerQuery(Ranker):
 
 class PerQueryExplorer(PerQuery, Explorer):
     """One with an explicit belief; `_notes` is what its rankings must carry beyond the candidates' ids."""
+
+    remembers_positions = False
 
     def memory(
         self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator

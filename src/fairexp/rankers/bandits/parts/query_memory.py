@@ -17,6 +17,9 @@ Table = NDArray[Any]
 UNKNOWN = -1
 """The row of a document that the memory does not hold."""
 
+DOCUMENT_BYTES = 150
+"""About what a document's id of some twenty letters takes, and where it is found."""
+
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 
@@ -159,6 +162,13 @@ class QueryMemory:
             flat = [table.ravel() for table in tables] if field.axes == 2 else tables
             own[f"table.{name}"] = _joined(flat, field.empty(0).ravel() if field.axes == 2 else field.empty(0))
         return own
+
+    @property
+    def most_bytes(self) -> int:
+        """About how many bytes it comes to when it is full, and as many candidates come as it can hold."""
+        n, tables = self.max_documents, self.fields.values()
+        in_tables = sum(np.dtype(each.dtype).itemsize * n**each.axes * (each.width or 1) for each in tables)
+        return int(self.max_queries * (in_tables + n * DOCUMENT_BYTES))
 
     def check(self, arrays: State) -> None:
         """Raise a `StateError` unless the lengths of a state's arrays belong together."""

@@ -15,7 +15,8 @@ from fairexp.service.http.permission import allow
 from fairexp.service.http.schemas import ChartsAnswer
 from fairexp.service.http.service import Service, service_of
 from fairexp.service.problems import ServiceError
-from fairexp.service.views.reports import fairness_report, policy_report
+from fairexp.service.views.fairness import fairness_report
+from fairexp.service.views.reports import policy_report
 
 router = APIRouter()
 POINTS = 120

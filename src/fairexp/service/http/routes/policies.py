@@ -25,7 +25,8 @@ from fairexp.service.http.service import Service, service_of
 from fairexp.service.log.ranking_ids import unknown_ranking
 from fairexp.service.policies.spec import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
-from fairexp.service.views.reports import brief, fairness_report, policy_report, ranking_report
+from fairexp.service.views.fairness import fairness_report
+from fairexp.service.views.reports import brief, policy_report, ranking_report
 
 router = APIRouter(prefix="/v1/policies")
 DryRun = Annotated[bool, Query(description="Say what would happen, and change nothing.")]

@@ -20,6 +20,7 @@ from fairexp.service.http.schemas import FeedbackAnswer, RankAnswer
 from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
 from fairexp.service.views.explain import explain as explanation_of
+from fairexp.service.views.reports import groups_told
 
 router = APIRouter()
 
@@ -52,8 +53,8 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
 
 
 def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
-    shown, names = ranked.shown, ranked.spec.group_names
-    groups = [None] * len(shown.shown) if shown.groups is None else [names[group] for group in shown.groups.tolist()]
+    shown = ranked.shown
+    groups = groups_told(shown, ranked.spec)
     items = [
         {"id": item, "position": position, "score": score, "group": group}
         for position, (item, score, group) in enumerate(
@@ -66,6 +67,7 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
         "version": shown.version,
         "items": items,
         "qualified": shown.qualified,
+        "met": {account.name: account.met for account in shown.accounts},
         "added_regret": shown.added_regret,
     }
 

@@ -39,9 +39,13 @@ def live_charts(
     if not history["round"]:
         return {}
     made: dict[str, Any] = {}
-    if report["groups"]:
-        made["unfairness"] = _unfairness(history, ranker, report["tolerance"], theme)
-        made["exposure"] = _exposure(history, report["groups"], theme)
+    for number, each in enumerate(report["constraints"]):
+        end, by = (f"-{number}" if number else ""), (each["constraint"] if len(report["constraints"]) > 1 else "")
+        own = {"round": history["round"], **each["history"]}
+        if np.isnan(own["largest_gap"]).all():  # it is new, and nothing was ranked with it yet
+            continue
+        made[f"unfairness{end}"] = _unfairness(own, ranker, each["tolerance"], theme, by)
+        made[f"exposure{end}"] = _exposure(own, each, theme, by)
     if report["tolerance"] is not None:
         made["regret"] = _rate(history, "added_regret", "Added regret", "certain orders reversed, per ranking", theme)
         made["qualified"] = _rate(history, "qualified", "Qualified", "share of rankings within the tolerance", theme)
@@ -60,22 +64,26 @@ def _larger(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str) -> Any:
+def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str, by: str) -> Any:
     rows = [
         {"ranker": ranker, "user": "live", "seed": 0, "round": at, MAX_UF.name: gap}
         for at, gap in zip(history["round"], history["largest_gap"], strict=True)
+        if not np.isnan(gap)
     ]
-    return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme)
+    return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme, by=by)
 
 
-def _exposure(history: dict[str, Any], groups: Sequence[dict[str, Any]], theme: str) -> Any:
+def _exposure(history: dict[str, Any], constraint: dict[str, Any], theme: str, by: str) -> Any:
     rounds = np.array(history["round"])
     points = []
-    for group in groups:
-        received = np.array(history["exposure"][group["group"]]) / group["share"] / rounds
+    for group in constraint["groups"]:
+        share = 1.0 if constraint["learned"] else group["share"]
+        received = np.array(history["exposure"][group["group"]]) / share / rounds
         points += _points(group["group"], history["round"], received)
     subtitle = "per ranking and unit of share; lines that meet are fair"
-    return _drawn(points, "Exposure by group", subtitle, "exposure", theme)
+    if constraint["learned"]:
+        subtitle = "per ranking; what groups are owed is learned"
+    return _drawn(points, f"Exposure: {by}" if by else "Exposure by group", subtitle, "exposure", theme)
 
 
 def _rate(history: dict[str, Any], column: str, title: str, subtitle: str, theme: str) -> Any:
@@ -87,6 +95,7 @@ def _points(name: str, rounds: Sequence[int], values: Any) -> list[dict[str, Any
     return [
         {"ranker": name, "round": at, "value": value, "low": value, "high": value, "seeds": 1}
         for at, value in zip(rounds, np.asarray(values).tolist(), strict=True)
+        if not np.isnan(value)  # of what was not there yet
     ]
 
 

@@ -84,7 +84,8 @@ function inWords(ranking) {
   const clicks = ranking.items.filter((item) => item.clicked).length;
   const parts = [ranking.query_id || "a query", new Date(1000 * ranking.at).toLocaleTimeString()];
   parts.push(moved ? `${moved} moved for fairness` : "shown as drawn");
-  if (ranking.qualified === false) parts.push("tolerance could not be met");
+  const missed = Object.keys(ranking.met).filter((name) => ranking.met[name] === false);
+  if (missed.length) parts.push(`tolerance could not be met${missed[0] === "groups" ? "" : ` (${missed.join(", ")})`}`);
   parts.push(clicks === 1 ? "1 click" : `${clicks} clicks`);
   return parts.join(" · ");
 }

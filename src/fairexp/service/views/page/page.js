@@ -4,7 +4,7 @@
 const NUMBERS_EVERY = 2000, CHARTS_EVERY = 5000, CHART_WIDTH = 500;
 const find = (id) => document.getElementById(id);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const state = { policy: null, answered: null, groups: [], charts: {}, drawn: new Map(), timer: 0 };
+const state = { policy: null, answered: null, groups: [], attributes: [], charts: {}, drawn: new Map(), timer: 0 };
 
 async function ask(path) {
   const key = sessionStorage.getItem("fairexp-key");
@@ -86,24 +86,49 @@ async function showPolicy() {
   const [policy, fairness, rankings] = await Promise.all([ask(base), ask(`${base}/fairness?points=1`), ask(`${base}/rankings?limit=12`)]);
   if (!policy.rounds) return nothingYet(`${state.policy} has not ranked anything yet. Rank something, and it appears here.`);
   nothingYet("");
+  const first = policy.spec.constraints[0];
   state.groups = fairness.groups.map((each) => each.group);
+  state.attributes = first ? Object.keys(first.labels) : [];
   showNumbers(policy, fairness);
+  showLedger(fairness.constraints);
+  for (const ranking of rankings.rankings) for (const item of ranking.items) item.group = firstGroup(item.group);
   showRankings(rankings.rankings);
   showWeights(policy.theta);
   showCharts(base);
 }
 
+// Rankings are coloured by the first constraint; a candidate may have a label for each of several attributes.
+function firstGroup(group) {
+  return group && typeof group === "object" ? state.attributes.map((name) => group[name]).join(" x ") : group;
+}
+
+const decimals = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
+const yesNo = (met) => (met === null || met === undefined ? "–" : met ? "yes" : "no");
+
+function showLedger(constraints) {
+  find("ledger").hidden = !constraints.length;
+  const rows = constraints.flatMap((each) => each.groups.map((group, place) => {
+    const own = [group.group, decimals(group.share), group.exposure.toFixed(1)];
+    if (place) return row(["", ...own, "", "", ""]);
+    const met = each.met_share === null ? "–" : `${(100 * each.met_share).toFixed(1)} %`;
+    return row([each.constraint, ...own, decimals(each.largest_gap), each.tolerance ?? "none", met]);
+  }));
+  find("constraints").tBodies[0].replaceChildren(...rows);
+}
+
 function showNumbers(policy, fairness) {
-  const number = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+  const several = fairness.constraints.length > 1;
   const shown = fairness.clicks_by_position.reduce((sum, each) => sum + each.shown, 0);
   const clicks = fairness.clicks_by_position.reduce((sum, each) => sum + each.clicks, 0);
   const entries = [
     ["rankings", policy.rounds.toLocaleString()],
     ["updates learned", policy.updates.toLocaleString()],
     ["click rate", shown ? `${((100 * clicks) / shown).toFixed(1)} %` : "–"],
-    ["exposure gap now", number(fairness.largest_gap)],
-    ["tolerance", fairness.tolerance === null ? "none" : String(fairness.tolerance)],
-    ["within tolerance", fairness.qualified_share === null ? "–" : `${(100 * fairness.qualified_share).toFixed(1)} %`],
+    ...(several ? [] : [
+      ["exposure gap now", decimals(fairness.largest_gap)],
+      ["tolerance", fairness.tolerance === null ? "none" : String(fairness.tolerance)],
+    ]),
+    [several ? "all constraints met" : "within tolerance", fairness.qualified_share === null ? "–" : `${(100 * fairness.qualified_share).toFixed(1)} %`],
     ["added regret", fairness.added_regret.toLocaleString()],
     ["median time to rank", policy.latency ? `${policy.latency.median_ms.toFixed(1)} ms` : "–"],
   ];
@@ -188,13 +213,23 @@ function widen(svg) {
   svg.setAttribute("width", width);
 }
 
+function constraintRow(each) {
+  const [name, amount] = Object.entries(each.lacking).sort((one, two) => two[1] - one[1])[0] || ["nobody", 0];
+  const lacked = amount ? `${name} (${decimals(amount)})` : name;
+  const gaps = [decimals(each.ledger.before.largest_gap), decimals(each.gap)];
+  return row([each.constraint, lacked, ...gaps, each.tolerance ?? "none", yesNo(each.met)]);
+}
+
 async function explain(rankingId) {
   try {
     const told = await ask(`/v1/policies/${encodeURIComponent(state.policy)}/rankings/${rankingId}`);
     find("why-title").textContent = `Why this order for ${told.query_id || "this query"}?`;
     find("why-when").textContent = new Date(1000 * told.at).toLocaleString();
     find("why-words").replaceChildren(...told.explanation.summary.map((line) => element("li", line)));
-    const rows = told.items.map((item) => row([item.position, item.id, item.group ?? "–", item.score.toFixed(4), item.block + 1, item.clicked ? "✓" : ""]));
+    find("why-constraints").tBodies[0].replaceChildren(...told.explanation.constraints.map(constraintRow));
+    find("why-constraints").hidden = !told.explanation.constraints.length;
+    const group = (item) => (item.group && typeof item.group === "object" ? Object.values(item.group).join(", ") : item.group ?? "–");
+    const rows = told.items.map((item) => row([item.position, item.id, group(item), item.score.toFixed(4), item.block + 1, item.clicked ? "✓" : ""]));
     find("why-items").tBodies[0].replaceChildren(...rows);
     find("why").showModal();
   } catch (problem) {
