@@ -7,7 +7,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 NO_TOOLS = The tools that build fairexp could not be installed from the package index. If it offers no ziglang, which \
 serves as a C compiler where there is none, install one: apt-get install gcc (Debian), xcode-select --install (macOS).
 
-.PHONY: demo test test-bounds lint bench torture browser wheel clean
+.PHONY: demo test test-bounds guarantees rankers-table lint bench torture browser wheel clean
 
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
@@ -29,6 +29,15 @@ test-bounds:
 	for level in baseline v3; do FAIREXP_CPU=$$level LD_PRELOAD=$$(gcc -print-file-name=libasan.so) \
 		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 FAIREXP_FUZZ_CASES=2000 \
 		$(BOUNDS)/bin/python -m pytest tests/kernels || exit 1; done
+
+# What every ranker promises, in 20 long runs of each under its own click model, alone and inside FairExp.
+guarantees: $(READY)
+	FAIREXP_GUARANTEE_RUNS=20 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --log-cli-level=INFO \
+		tests/rankers/test_guarantees.py tests/fairness/test_hosts.py -k "grows_more_slowly or own_solution"
+
+# The measured table of docs/rankers.md; it also tells of MQ2008 where that lies in ../shared/data.
+rankers-table: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.rankers
 
 # The sdist, and a wheel for each Python of this machine, tried in an environment of its own.
 wheel:

@@ -13,7 +13,7 @@ from benchmarks.workloads import pool
 from fairexp import DBGD, PDGD, FairCo, Query
 from fairexp.arrays import Bools
 from fairexp.rankers.base import Ranker
-from tests.reference.dbgd import PlainDBGD
+from tests.reference.dbgd import PlainMGD
 from tests.reference.fairco import PlainFairCo
 from tests.reference.pdgd import PlainPDGD
 
@@ -41,19 +41,21 @@ def peer_row(
 def _pairs() -> list[tuple[str, Round, Round, float]]:
     merit = (1.0, 1.0)
     return [
-        ("PDGD", _ours(PDGD(D, length=LENGTH, seed=0)), _plain_pdgd(), 10.0),
-        ("DBGD", _ours(DBGD(D, length=LENGTH, seed=0)), _plain_dbgd("team-draft"), 2.0),
+        ("PDGD", ours(PDGD(D, length=LENGTH, seed=0)), _plain_pdgd(), 10.0),
+        ("DBGD", ours(DBGD(D, length=LENGTH, seed=0)), _plain_dbgd("team-draft"), 2.0),
         (
             "DBGD (probabilistic)",
-            _ours(DBGD(D, length=LENGTH, interleaving="probabilistic", seed=0)),
+            ours(DBGD(D, length=LENGTH, interleaving="probabilistic", seed=0)),
             _plain_dbgd("probabilistic"),
             2.0,
         ),
-        ("FairCo", _ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 2.0),
+        ("FairCo", ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 2.0),
     ]
 
 
-def _ours(ranker: Ranker) -> Round:
+def ours(ranker: Ranker) -> Round:
+    """Rounds of one of our rankers."""
+
     def play(query: Query, relevant: Bools) -> None:
         ranking = ranker.rank(query)
         ranker.update(ranking, relevant[ranking.shown])
@@ -72,11 +74,11 @@ def _plain_pdgd() -> Round:
 
 
 def _plain_dbgd(interleaving: str) -> Round:
-    ranker = PlainDBGD(D, length=LENGTH, interleaving=interleaving, seed=0)
+    ranker = PlainMGD(D, length=LENGTH, candidates=1, interleaving=interleaving, seed=0)
 
     def play(query: Query, relevant: Bools) -> None:
-        shown, credit, direction = ranker.rank(query.features)
-        ranker.update(credit, direction, relevant[shown])
+        shown, credit, directions = ranker.rank(query.features)
+        ranker.update(credit, directions, relevant[shown])
 
     return play
 

@@ -22,9 +22,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairexp.fairness.constraint import Constraint
-    from fairexp.fairness.fairco import FairCo
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
+    from fairexp.fairness.rivals.ears import EARS
+    from fairexp.fairness.rivals.fairco import FairCo
+    from fairexp.fairness.rivals.fara import FARA
+    from fairexp.fairness.rivals.lp_fair import LPFair
+    from fairexp.fairness.rivals.mcfair import MCFair
+    from fairexp.fairness.rivals.mmf import MMF
+    from fairexp.fairness.rivals.offr import OFFR
+    from fairexp.fairness.rivals.offr_around import OFFRAround
+    from fairexp.fairness.rivals.p_mmf import PMMF
+    from fairexp.fairness.rivals.xquad import XQuAD
+    from fairexp.prior import Prior
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -35,9 +45,18 @@ if TYPE_CHECKING:
     from fairexp.rankers.bandits.unirank import UniRank
     from fairexp.rankers.base import Explorer, Ranker
     from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
-    from fairexp.rankers.dbgd import DBGD
+    from fairexp.rankers.descent.cascade import CMGD
+    from fairexp.rankers.descent.cps import CPS
+    from fairexp.rankers.descent.dbgd import DBGD
+    from fairexp.rankers.descent.dsp import DSP
+    from fairexp.rankers.descent.dual_point import DPDBGD
+    from fairexp.rankers.descent.mgd import MGD, PMGD
+    from fairexp.rankers.descent.multi_point import MPDGD
+    from fairexp.rankers.descent.nsgd import NSGD
+    from fairexp.rankers.descent.similarity import SimMGD
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
+    from fairexp.rankers.pdgd_neural import NeuralPDGD
     from fairexp.types import Belief, Query, Ranking
 
 __version__ = "0.1.0"
@@ -47,34 +66,67 @@ _HOMES = {
     "Belief": "types",
     "BubbleRank": "rankers.bandits.bubblerank",
     "C3UCB": "rankers.bandits.linear_cascade",
+    "CMGD": "rankers.descent.cascade",
+    "CPS": "rankers.descent.cps",
     "CascadeKLUCB": "rankers.bandits.cascade_ucb",
     "CascadeLinUCB": "rankers.bandits.linear_cascade",
     "CascadeUCB1": "rankers.bandits.cascade_ucb",
     "Constraint": "fairness.constraint",
-    "DBGD": "rankers.dbgd",
+    "DBGD": "rankers.descent.dbgd",
+    "DPDBGD": "rankers.descent.dual_point",
+    "DSP": "rankers.descent.dsp",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
+    "EARS": "fairness.rivals.ears",
     "Explorer": "rankers.base",
-    "FairCo": "fairness.fairco",
+    "FARA": "fairness.rivals.fara",
+    "FairCo": "fairness.rivals.fairco",
     "FairExp": "fairness.fairexp",
     "FixedScores": "rankers.controls",
+    "LPFair": "fairness.rivals.lp_fair",
     "Ledger": "fairness.ledger",
+    "MCFair": "fairness.rivals.mcfair",
+    "MGD": "rankers.descent.mgd",
+    "MMF": "fairness.rivals.mmf",
+    "MPDGD": "rankers.descent.multi_point",
+    "NSGD": "rankers.descent.nsgd",
+    "NeuralPDGD": "rankers.pdgd_neural",
+    "OFFR": "fairness.rivals.offr",
+    "OFFRAround": "fairness.rivals.offr_around",
     "Oracle": "rankers.controls",
     "PDGD": "rankers.pdgd",
+    "PMGD": "rankers.descent.mgd",
+    "PMMF": "fairness.rivals.p_mmf",
     "PairRank": "rankers.pairrank",
+    "Prior": "prior",
     "Query": "types",
     "RandomRanker": "rankers.controls",
     "RankedBandits": "rankers.bandits.ranked_bandits",
     "Ranker": "rankers.base",
     "Ranking": "types",
     "RecurRank": "rankers.bandits.recurrank",
+    "SimMGD": "rankers.descent.similarity",
     "TopRank": "rankers.bandits.toprank",
     "UniRank": "rankers.bandits.unirank",
+    "XQuAD": "fairness.rivals.xquad",
 }
 
 __all__ = [
     "C3UCB",
+    "CMGD",
+    "CPS",
     "DBGD",
+    "DPDBGD",
+    "DSP",
+    "EARS",
+    "FARA",
+    "MGD",
+    "MMF",
+    "MPDGD",
+    "NSGD",
+    "OFFR",
     "PDGD",
+    "PMGD",
+    "PMMF",
     "BatchRank",
     "Belief",
     "BubbleRank",
@@ -87,17 +139,24 @@ __all__ = [
     "FairCo",
     "FairExp",
     "FixedScores",
+    "LPFair",
     "Ledger",
+    "MCFair",
+    "NeuralPDGD",
+    "OFFRAround",
     "Oracle",
     "PairRank",
+    "Prior",
     "Query",
     "RandomRanker",
     "RankedBandits",
     "Ranker",
     "Ranking",
     "RecurRank",
+    "SimMGD",
     "TopRank",
     "UniRank",
+    "XQuAD",
 ]
 
 

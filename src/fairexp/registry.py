@@ -8,83 +8,108 @@ from importlib import import_module
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.fairness.fairexp import FairExp
 from fairexp.rankers.base import Explorer, Ranker
 
 NAMES = {
     "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",
     "bubblerank": "fairexp.rankers.bandits.bubblerank:BubbleRank",
+    "c-mgd": "fairexp.rankers.descent.cascade:CMGD",
     "c3-ucb": "fairexp.rankers.bandits.linear_cascade:C3UCB",
     "cascade-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:CascadeKLUCB",
     "cascade-linucb": "fairexp.rankers.bandits.linear_cascade:CascadeLinUCB",
     "cascade-ucb1": "fairexp.rankers.bandits.cascade_ucb:CascadeUCB1",
-    "dbgd": "fairexp.rankers.dbgd:DBGD",
+    "cps": "fairexp.rankers.descent.cps:CPS",
+    "dbgd": "fairexp.rankers.descent.dbgd:DBGD",
     "dcm-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:DcmKLUCB",
-    "fairco": "fairexp.fairness.fairco:FairCo",
+    "dp-dbgd": "fairexp.rankers.descent.dual_point:DPDBGD",
+    "dsp": "fairexp.rankers.descent.dsp:DSP",
+    "ears": "fairexp.fairness.rivals.ears:EARS",
+    "fairco": "fairexp.fairness.rivals.fairco:FairCo",
+    "fara": "fairexp.fairness.rivals.fara:FARA",
     "fixed": "fairexp.rankers.controls:FixedScores",
+    "lp-fair": "fairexp.fairness.rivals.lp_fair:LPFair",
+    "mcfair": "fairexp.fairness.rivals.mcfair:MCFair",
+    "mgd": "fairexp.rankers.descent.mgd:MGD",
+    "mmf": "fairexp.fairness.rivals.mmf:MMF",
+    "mp-dgd": "fairexp.rankers.descent.multi_point:MPDGD",
+    "nsgd": "fairexp.rankers.descent.nsgd:NSGD",
+    "offr": "fairexp.fairness.rivals.offr:OFFR",
     "oracle": "fairexp.rankers.controls:Oracle",
+    "p-mgd": "fairexp.rankers.descent.mgd:PMGD",
+    "p-mmf": "fairexp.fairness.rivals.p_mmf:PMMF",
     "pairrank": "fairexp.rankers.pairrank:PairRank",
     "pdgd": "fairexp.rankers.pdgd:PDGD",
+    "pdgd-neural": "fairexp.rankers.pdgd_neural:NeuralPDGD",
     "random": "fairexp.rankers.controls:RandomRanker",
     "rba": "fairexp.rankers.bandits.ranked_bandits:RankedBandits",
     "recurrank": "fairexp.rankers.bandits.recurrank:RecurRank",
+    "sim-mgd": "fairexp.rankers.descent.similarity:SimMGD",
     "toprank": "fairexp.rankers.bandits.toprank:TopRank",
     "unirank": "fairexp.rankers.bandits.unirank:UniRank",
+    "xquad": "fairexp.fairness.rivals.xquad:XQuAD",
 }
 """The table of rankers: adding one is its file and its line here."""
 
 FAIR = "fairexp-"
 """How a name begins that means FairExp around the ranker that the rest of it names."""
 
+AROUND = {
+    FAIR: "fairexp.fairness.fairexp:FairExp",
+    "offr-": "fairexp.fairness.rivals.offr_around:OFFRAround",
+}
+"""How names begin that mean a ranker around the host that the rest of it names."""
+
 
 def ranker_names() -> list[str]:
-    """Every name that `construct` knows, hosts inside FairExp included.
+    """Every name that `construct` knows, hosts inside others included.
 
     >>> ranker_names()[:4]
-    ['batchrank', 'bubblerank', 'c3-ucb', 'cascade-kl-ucb']
+    ['batchrank', 'bubblerank', 'c-mgd', 'c3-ucb']
     """
-    hosts = [FAIR + name for name in NAMES if issubclass(ranker_class(name), Explorer)]
-    return sorted([*NAMES, *hosts])
+    hosts = [name for name in NAMES if issubclass(ranker_class(name), Explorer)]
+    return sorted([*NAMES, *(prefix + host for prefix in AROUND for host in hosts)])
 
 
 def ranker_class(name: str) -> type[Ranker]:
-    """The class that a name or an import path `package.module:Class` stands for (without FairExp around it)."""
+    """The class that a name or an import path `package.module:Class` stands for (without one around it)."""
     if name not in NAMES and ":" not in name:
-        known = ", ".join([*sorted(NAMES), f"{FAIR}HOST"])
+        known = ", ".join([*sorted(NAMES), *(f"{prefix}HOST" for prefix in AROUND)])
         raise ArgumentError("ranker", repr(name), f"one of {known}, or an import path `package.module:Class`")
     return _imported(NAMES.get(name, name))
 
 
 def classes_of(name: str) -> tuple[type[Ranker], ...]:
-    """The classes behind a name, the outermost first: FairExp and its host, or the ranker alone.
+    """The classes behind a name, the outermost first: one such as FairExp and its host, or the ranker alone.
 
     >>> [cls.__name__ for cls in classes_of("fairexp-pairrank")]
     ['FairExp', 'PairRank']
     """
-    return (FairExp, _host(name)) if name.startswith(FAIR) else (ranker_class(name),)
+    prefix = _prefix(name)
+    return (ranker_class(name),) if prefix is None else (_imported(AROUND[prefix]), _host(name, prefix))
 
 
 def keeps_account(name: str) -> bool:
     """Whether the ranker called `name` is fair, and so needs groups (`Ranker.keeps_account`)."""
-    return _outermost(name).keeps_account
+    return classes_of(name)[0].keeps_account
 
 
 def keeps_tolerance(name: str) -> bool:
     """Whether the ranker called `name` is held to a tolerance (`Ranker.keeps_tolerance`)."""
-    return _outermost(name).keeps_tolerance
+    return classes_of(name)[0].keeps_tolerance
 
 
 def relative_cost(name: str) -> float:
-    """What a round of the ranker called `name` costs (`Ranker.relative_cost`), FairExp and its host together."""
+    """What a round of the ranker called `name` costs (`Ranker.relative_cost`), with its host's if it has one."""
     return sum(cls.relative_cost for cls in classes_of(name))
 
 
 def parameters_of(name: str) -> dict[str, inspect.Parameter]:
-    """The parameters that can be set for a ranker, FairExp's own before its host's."""
-    if name.startswith(FAIR):
-        own = _around()
-        return {**own, **{key: value for key, value in _signature(_host(name)).items() if key not in own}}
-    return _signature(ranker_class(name))
+    """The parameters that can be set for a ranker; those of one around a host before its host's."""
+    own, *hosts = (_signature(cls) for cls in classes_of(name))
+    for host in hosts:
+        own.pop("host")
+        own = {**own, **{key: value for key, value in host.items() if key not in own}}
+    return own
 
 
 def construct(name: str, parameters: Mapping[str, Any], *, known: Mapping[str, Any]) -> Ranker:
@@ -101,14 +126,12 @@ def construct(name: str, parameters: Mapping[str, Any], *, known: Mapping[str, A
     for key in parameters:
         if key not in accepted:
             raise ArgumentError(f"parameter of {name}", repr(key), "one of " + ", ".join(sorted(accepted)))
-    if not name.startswith(FAIR):
-        cls = ranker_class(name)
-        return cls(**_arguments(_signature(cls), parameters, known))
-    own, host = _around(), _host(name)
-    inner = {key: value for key, value in parameters.items() if key not in own}
-    outer = {key: value for key, value in parameters.items() if key in own}
-    explorer: Any = host(**_arguments(_signature(host), inner, known))
-    return FairExp(explorer, **_arguments(own, outer, known))
+    cls, *hosts = classes_of(name)
+    own, surroundings = _signature(cls), dict(known)
+    for host in hosts:
+        inner = {key: value for key, value in parameters.items() if key not in own}
+        surroundings["host"] = host(**_arguments(_signature(host), inner, known))
+    return cls(**_arguments(own, {key: value for key, value in parameters.items() if key in own}, surroundings))
 
 
 def _arguments(
@@ -122,21 +145,15 @@ def _arguments(
     return arguments
 
 
-def _outermost(name: str) -> type[Ranker]:
-    return FairExp if name.startswith(FAIR) else ranker_class(name)
+def _prefix(name: str) -> str | None:
+    """How a name begins that means a ranker around a host; None for a ranker alone."""
+    return next((prefix for prefix in AROUND if name.startswith(prefix)), None)
 
 
-def _around() -> dict[str, inspect.Parameter]:
-    """FairExp's own parameters."""
-    own = _signature(FairExp)
-    own.pop("host")
-    return own
-
-
-def _host(name: str) -> type[Explorer]:
-    host = ranker_class(name.removeprefix(FAIR))
+def _host(name: str, prefix: str) -> type[Explorer]:
+    host = ranker_class(name.removeprefix(prefix))
     if not issubclass(host, Explorer):
-        raise ArgumentError("ranker", repr(name), "a host with an explicit belief (an Explorer) inside FairExp")
+        raise ArgumentError("ranker", repr(name), f"a host with an explicit belief (an Explorer) after {prefix}")
     return host
 
 

@@ -81,6 +81,7 @@ class Belief:
     - `regret` (n, n): where a ranker is never certain, what it expects to lose if the document of row a is shown below
       that of row b, and `SURE` of which are as bad as reversing a certain order.
     - `fill` (n,): the order in which documents take the positions of their group, where that is not the draw's.
+    - `upper` (n,): upper bounds of the scores, in whose order the draw is, where a ranker has such bounds.
 
     >>> above = np.array([[False, True], [False, False]])
     >>> belief = Belief(np.array([1.0, 2.0]), np.array([1, 0]), np.array([1, 0]), above, by_row=np.array([1, 0]))
@@ -95,6 +96,7 @@ class Belief:
     by_row: Ints | None = None
     regret: Bytes | None = None
     fill: Ints | None = None
+    upper: Floats | None = None
 
     @property
     def relation(self) -> tuple[Bools, Ints]:

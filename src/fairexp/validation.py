@@ -110,15 +110,19 @@ def check_count(name: str, value: int) -> int:
     return int(value)
 
 
-def check_number(name: str, value: float, *, above: float = -np.inf, at_least: float = -np.inf) -> float:
-    """`value` as a finite float above `above` and at least `at_least`, or an `ArgumentError`."""
+def check_number(
+    name: str, value: float, *, above: float = -np.inf, at_least: float = -np.inf, at_most: float = np.inf
+) -> float:
+    """`value` as a finite float above `above`, at least `at_least` and at most `at_most`, or an `ArgumentError`."""
     wanted = "a finite number"
     if above > -np.inf:
         wanted += f" above {above:g}"
     if at_least > -np.inf:
         wanted += f" of at least {at_least:g}"
+    if at_most < np.inf:
+        wanted += f"{' and' if at_least > -np.inf else ','} at most {at_most:g}"
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value <= above or value < at_least:
+    if not is_number or not np.isfinite(value) or value <= above or value < at_least or value > at_most:
         raise ArgumentError(name, repr(value), wanted)
     return float(value)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fairexp import PDGD, FairExp, Query
-from fairexp.fairness.templates import best_template, filled
+from fairexp.fairness.templates import best_template
+from fairexp.kernels.learning.orders import filled
 from fairexp.kernels.learning.pdgd import expected_regret
 from fairexp.types import SURE, Ranking
 from tests.reference.pdgd import log_probability

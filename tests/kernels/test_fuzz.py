@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from fairexp.kernels.data import clicks as sessions
 from fairexp.kernels.data import letor, scaling
-from fairexp.kernels.learning import belief, cholesky, interleaving, linear, logistic, pairs, pdgd
+from fairexp.kernels.learning import (
+    batches,
+    belief,
+    cholesky,
+    interleaving,
+    linear,
+    logistic,
+    orders,
+    pairs,
+    pdgd,
+    rates,
+)
 from fairexp.kernels.measures import misordered, ndcg, quality
 
 CASES = int(os.environ.get("FAIREXP_FUZZ_CASES", "40"))
@@ -43,15 +54,23 @@ def test_linear_models(rng, n, d, scale):
 @given(seeds, sizes, sizes, SCALES)
 def test_duels(rng, n, d, scale):
     m = int(rng.integers(1, n + 1))
-    scores, shown, team = np.empty(n), np.empty(m, dtype=np.int64), np.empty(m)
-    direction = scale * rng.normal(size=d)
+    rivals = scale * rng.normal(size=(int(rng.integers(0, 5)), d))
+    scores = linear.rival_scores(tied(rng, n, d), rng.normal(size=d), rivals, 1.0)
+    r = len(scores)
+    scores[rng.random(scores.shape) < 0.1] = -np.inf
+    scores[0] = np.nan_to_num(scores[0], neginf=0.0)  # every document is on a list
     uniforms = np.where(rng.random(n + m) < 0.2, 1.0 - 2.0**-53, rng.random(n + m))
-    interleaving.draft_duel(tied(rng, n, d), rng.normal(size=d), direction, 1.0, uniforms, scores, shown, team)
-    assert len(set(shown.tolist())) == m and set(team.tolist()) <= {-1.0, 0.0, 1.0}
-    lists = rng.permutation(n), rng.permutation(n)
-    shown, chance = interleaving.draw_interleaved(*lists, uniforms[:m], 3.0)
-    assert len(set(shown.tolist())) == m and ((chance >= 0) & (chance <= 1)).all()
-    assert -1.0 - 1e-9 <= interleaving.expected_sign(chance) <= 1.0 + 1e-9
+    shown, team, chances = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty((m, r))
+    interleaving.draft(scores, uniforms, shown, team)
+    assert len(set(shown.tolist())) == m and set(team.tolist()) <= set(range(-1, r))
+    interleaving.draw(scores, uniforms[:n], uniforms[n:], 3.0, shown, chances)
+    assert len(set(shown.tolist())) == m and ((chances >= 0) & (chances <= 1)).all() and chances.any(axis=1).all()
+    interleaving.replay(scores, uniforms[:n], rng.permutation(n)[:m], 3.0, np.empty((m, r)))
+    signs = interleaving.expected_signs(chances, int(rng.integers(r)))
+    assert (np.abs(signs) <= 1.0 + 1e-9).all()
+    one = np.repeat(chances[:, :1] / 2.0 + 0.1, 2, axis=1)
+    log_chance = float(np.log(one.mean(axis=1)).sum())
+    assert abs(interleaving.replayed_sign(one, rng.random(m) < 0.5, 0, 1, log_chance)) <= 1e-9
 
 
 @many
@@ -90,6 +109,66 @@ def test_learning_from_clicks(rng, k, d):
     weights = pdgd.document_weights(scores[shown], rest, groups[shown], rng.normal(size=k), clicks)
     assert pdgd.expected_regret(scores, 255.0).shape == (n, n)
     assert weights.sum() == pytest.approx(0.0, abs=1e-9)
+
+
+def relation(rng, n):
+    """An acyclic, closed relation (n, n) over documents in a random order."""
+    better = np.triu(rng.random((n, n)) < rng.random(), 1)
+    for k in range(n):
+        better |= better[:, k, None] & better[None, k, :]
+    shuffled = rng.permutation(n)
+    return np.ascontiguousarray(better[np.ix_(shuffled, shuffled)])
+
+
+@many
+@given(seeds, sizes, st.integers(1, 30))
+def test_bandits_believe(rng, n, length):
+    better, lists, keys = relation(rng, n), rng.integers(4, size=n), rng.random(n)
+    layer = orders.layers(better)
+    assert ((layer[:, None] < layer[None, :]) | ~better).all()
+    order = np.lexsort((keys, layer))
+    assert (np.diff(orders.blocks_along(order, better)[order]) >= 0).all()
+    rank, _ = orders.chains(rng.integers(-1, 2, size=(n, n)) * 1.0, lists, keys, length)
+    for each in set(lists.tolist()):
+        assert sorted(rank[lists == each].tolist()) == list(range((lists == each).sum()))
+    is_open, chances = rng.random(4)[lists] < 0.5, rng.random((4, n))
+    varied = bool(rng.random() < 0.5)
+    draw, classes = orders.exchange_neighbours(order, lists, is_open, better, length, varied, chances)
+    assert (lists[draw] == lists[order]).all() and (lists[classes] == lists).all()
+    assert sorted(draw.tolist()) == list(range(n))
+    assert np.array_equal(orders.filled(lists[order], lists, order), order)
+    counts = np.floor(rng.random(n) * 9)
+    lower, upper = rates.kl_bounds(np.floor(rng.random(n) * (counts + 1)) / np.maximum(counts, 1.0), counts, 3.0)
+    assert ((lower >= 0.0) & (lower <= upper) & (upper <= 1.0)).all()
+    block, above = rates.interval_orders(lower, upper, np.argsort(-upper))
+    assert not (above & (block[:, None] > block[None, :])).any()
+
+
+@many
+@given(seeds, sizes)
+def test_bandits_learn(rng, n):
+    rows = rng.permutation(n + 3)[:n]
+    rows[rng.random(n) < 0.2] = -1
+    shown = rng.permutation(n)[: int(rng.integers(0, n + 1))]
+    clicks, lists = rng.random(len(shown)) < 0.5, rng.integers(3, size=n)
+    lead, duels = np.zeros((2, n + 3, n + 3))
+    orders.count_duels(lead, duels, rows, lists, shown, clicks, 1.0)
+    assert np.array_equal(lead, -lead.T) and np.array_equal(duels, duels.T)
+    views, clicked = np.zeros((2, n + 3))
+    rates.count_examined(rows, shown, clicks, len(shown), views, clicked)
+    assert (clicked <= views).all() and views.sum() == (rows[shown] >= 0).sum()
+    first, phase, quota = rng.integers(1, 4, size=n), rng.choice([-1, 1, 2], size=n), rng.integers(4, size=n)
+    fresh, counts = rng.random(n) < 0.5, np.floor(rng.random(n) * 4)
+    draw = batches.with_trials(rng.permutation(n), lists, first, phase, quota, counts, fresh, rng.random(n))
+    assert sorted(draw.tolist()) == list(range(n))
+    batches.is_unsettled(lists, first, phase, quota, counts)
+    _, block, above = batches.part_orders(np.lexsort((first, phase < 0)), lists, first, phase)
+    assert block.max(initial=0) < max(n, 1) and not above.diagonal().any()
+    own = rng.integers(1, 3, size=(2, n + 3))
+    batches.count_trials(rows, shown, clicks, lists, first, phase, *own, views, clicked)
+    due = rng.random(n) < 0.5
+    batches.count_batches(rows, shown, clicks, due, first, phase, *own, views, clicked, 2.0)
+    assert len(batches.smallest_counts(lists, rows, views)) == n and (clicked <= views).all()
 
 
 @many

@@ -20,6 +20,11 @@ def positions(attraction, rng):
     return rng.random(len(attraction)) < attraction * EXAMINATION[: len(attraction)]
 
 
+def read(attraction, rng):
+    """Clicks (m,) of a user who examines everything."""
+    return rng.random(len(attraction)) < attraction
+
+
 def satisfied(attraction):
     """The probability that a user of the cascade model clicks."""
     return 1.0 - np.prod(1.0 - attraction)
@@ -30,7 +35,7 @@ def expected_clicks(attraction):
     return (attraction * EXAMINATION[: len(attraction)]).sum()
 
 
-MODELS = {"cascade": (cascade, satisfied), "positions": (positions, expected_clicks)}
+MODELS = {"cascade": (cascade, satisfied), "positions": (positions, expected_clicks), "read": (read, expected_clicks)}
 
 
 def serve(ranker, attraction, n_rounds, *, model="positions", seed=0, groups=None, features=None):
@@ -51,8 +56,8 @@ def serve(ranker, attraction, n_rounds, *, model="positions", seed=0, groups=Non
     return lacked, rankings
 
 
-def growth(lacked):
-    """The slope of log cumulative regret over log rounds, from a tenth of the rounds on: 1 where regret is linear."""
+def growth(lacked, decades=1):
+    """The slope of log cumulative regret over log rounds, over the last `decades` of them: 1 where regret is linear."""
     rounds = np.arange(1, len(lacked) + 1)
-    late = rounds >= len(lacked) // 10
+    late = rounds >= len(lacked) // 10**decades
     return np.polyfit(np.log(rounds[late]), np.log(np.maximum(np.cumsum(lacked)[late], 1e-9)), 1)[0]

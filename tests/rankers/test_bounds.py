@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.rankers.bandits.parts.bounds import bernoulli_kl, hoeffding_width, kl_bounds, kl_budget
+from fairexp.kernels.learning.rates import hoeffding_bounds, kl_bounds
+from fairexp.rankers.bandits.parts.bounds import bernoulli_kl, hoeffding_budget, hoeffding_width, kl_budget
 
 
 def bisected(rates, counts, budget, *, end):
@@ -48,3 +49,10 @@ def test_what_was_never_counted_may_be_anything():
     lower, upper = kl_bounds(np.zeros(1), np.zeros(1), 5.0)
     assert (lower[0], upper[0]) == (0.0, 1.0)
     assert hoeffding_width(np.zeros(1), 5)[0] == np.inf
+    assert [each[0] for each in hoeffding_bounds(np.zeros(1), np.zeros(1), 5.0)] == [-np.inf, np.inf]
+
+
+def test_hoeffdings_bounds_are_a_width_away():
+    rates, counts = np.array([0.2, 0.9]), np.array([3.0, 40.0])
+    lower, upper = hoeffding_bounds(rates, counts, hoeffding_budget(70))
+    assert upper - rates == pytest.approx(hoeffding_width(counts, 70)) == rates - lower

@@ -165,8 +165,8 @@ def test_a_duel_from_before_is_decided_after():
         ranking = before.rank(query)
         credit = ranking.memory["credit"]
         changed = DBGD(3, length=4, seed=6).take_over(before, matching)
-        changed.update(changed.translated(ranking, matching), credit > 0)
-        direction = ranking.memory["direction"]
+        changed.update(changed.translated(ranking, matching), credit == 1)
+        (direction,) = ranking.memory["directions"]
         if changed.weights.any():
             assert changed.weights == pytest.approx(changed.learning_rate * np.array([direction[2], 0, direction[0]]))
             return

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.kernels.learning.linear import bounded_scores, duel_scores, linear_scores, top_documents
+from fairexp.kernels.learning.linear import bounded_scores, linear_scores, rival_scores, top_documents
 from fairexp.rankers.scaling import MAX_NORM, shortened
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)
@@ -25,13 +25,13 @@ def test_top_documents_are_the_head_of_a_full_sort(n, k, seed, levels):
 @given(st.integers(1, 20), st.integers(1, 150), st.integers(0, 10_000))
 def test_scores_are_the_matrix_product_and_equal_for_equal_rows(n, d, seed):
     rng = np.random.default_rng(seed)
-    rows, weights, direction = rng.standard_normal((n, d)), rng.standard_normal(d), rng.standard_normal(d)
+    rows, weights, direction = rng.standard_normal((n, d)), rng.standard_normal(d), rng.standard_normal((1, d))
     features = np.tile(rows, (3, 1))
     scores = linear_scores(features, weights)
-    one, two = duel_scores(features, weights, direction, 0.5)
+    one, two = rival_scores(features, weights, direction, 0.5)
     assert scores == pytest.approx(features @ weights, abs=1e-12)
     assert one == pytest.approx(features @ weights, abs=1e-12)
-    assert two == pytest.approx(features @ (weights + 0.5 * direction), abs=1e-12)
+    assert two == pytest.approx(features @ (weights + 0.5 * direction[0]), abs=1e-12)
     for result in (scores, one, two, bounded_scores(features, weights, 1.0)):
         assert np.array_equal(result.reshape(3, n), np.tile(result[:n], (3, 1)))
 

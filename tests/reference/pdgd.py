@@ -75,3 +75,41 @@ class PlainPDGD:
     def update(self, features, shown, display_scores, clicks):
         scores = features @ self.weights
         self.weights = self.weights + self.learning_rate * gradient(features, display_scores, scores, shown, clicks)
+
+
+class PlainNeuralPDGD:
+    """The same with a network of one layer of sigmoid units, and gradients of one document at a time."""
+
+    def __init__(self, n_features, *, length=10, hidden=64, learning_rate=0.01, seed=None):
+        self.rng = np.random.default_rng(seed)
+        self.layer = self.rng.standard_normal((hidden, n_features)) / np.sqrt(n_features)
+        self.biases = np.zeros(hidden)
+        self.output = self.rng.standard_normal(hidden) / np.sqrt(hidden)
+        self.length, self.learning_rate = length, learning_rate
+
+    def activity(self, features):
+        return 1.0 / (1.0 + np.exp(-(features @ self.layer.T + self.biases)))
+
+    def rank(self, features):
+        scores = self.activity(features) @ self.output
+        left = np.arange(len(scores))
+        shown = []
+        for _ in range(min(self.length, len(scores))):
+            chances = np.exp(scores[left] - scores[left].max())
+            document = self.rng.choice(left, p=chances / chances.sum())
+            shown.append(document)
+            left = left[left != document]
+        return np.array(shown), scores
+
+    def update(self, features, shown, display_scores, clicks):
+        activity = self.activity(features)
+        factors = gradient(np.eye(len(features)), display_scores, activity @ self.output, shown, clicks)
+        layer, biases, output = np.zeros_like(self.layer), np.zeros_like(self.biases), np.zeros_like(self.output)
+        for document in shown:
+            inner = factors[document] * self.output * activity[document] * (1.0 - activity[document])
+            layer += np.outer(inner, features[document])
+            biases += inner
+            output += factors[document] * activity[document]
+        self.layer = self.layer + self.learning_rate * layer
+        self.biases = self.biases + self.learning_rate * biases
+        self.output = self.output + self.learning_rate * output

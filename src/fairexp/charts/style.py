@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairexp.registry import FAIR, NAMES
+from fairexp.registry import AROUND, FAIR, NAMES
 
 EMPHASIS = 3.6
 """The width of FairExp's line; others are half as wide."""
@@ -59,7 +59,11 @@ def display_name(ranker: str) -> str:
 
     >>> display_name("fairexp-pairrank"), display_name("dbgd"), display_name("my.module:Mine")
     ('FairExp-PairRank', 'DBGD', 'Mine')
+    >>> display_name("offr-pairrank"), display_name("offr")
+    ('OFFR-PairRank', 'OFFR')
     """
-    if ranker.startswith(FAIR):
-        return f"FairExp-{display_name(ranker.removeprefix(FAIR))}"
+    for prefix, around in AROUND.items():
+        if ranker.startswith(prefix):
+            outer = NAMES.get(prefix.removesuffix("-"), around).rpartition(":")[2]
+            return f"{outer}-{display_name(ranker.removeprefix(prefix))}"
     return NAMES.get(ranker, ranker).rpartition(":")[2]

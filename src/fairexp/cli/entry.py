@@ -35,6 +35,10 @@ COMMANDS = {
     "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
     "erase": Entry("erase:erase", "Erase what a running service keeps about a user."),
+    "learn": Entry(
+        "learn:learn",
+        "Learn weights and exposure from past rankings and clicks, for a ranker or a policy to start from.",
+    ),
     "exposure": Entry(
         "exposure:exposure",
         "Estimate the exposure curve: clicks at each position relative to position 1, on randomised rankings.",

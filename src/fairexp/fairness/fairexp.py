@@ -18,7 +18,8 @@ from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
 from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import find_around
-from fairexp.fairness.templates import EFFORT, SCOPES, TIES, filled
+from fairexp.fairness.templates import EFFORT, SCOPES, TIES
+from fairexp.kernels.learning.orders import filled
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker
 from fairexp.rankers.matching import Matching

@@ -169,19 +169,6 @@ def find_template(
     )
 
 
-def filled(template: Ints, groups: Ints, order: Ints) -> Ints:
-    """The documents (m,) that stand in a `template` (m,) if each group's are taken in the order given (n,).
-
-    >>> filled(np.array([1, 0, 1]), np.array([0, 0, 1, 1]), np.array([3, 1, 0, 2]))
-    array([3, 1, 2])
-    """
-    shown = np.empty(len(template), dtype=np.int64)
-    for group in range(int(groups.max()) + 1):
-        places = np.flatnonzero(template == group)
-        shown[places] = order[groups[order] == group][: len(places)]
-    return shown
-
-
 def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
     """What settles equals by chance (G, m); none without `rng`."""
     return _NO_KEYS if rng is None else rng.permutation(n_groups * length).reshape(n_groups, length)

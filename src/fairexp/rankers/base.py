@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from reprlib import repr as short_repr
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,13 @@ from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_clicks, as_features, check_count
+
+
+class TradeOff(NamedTuple):
+    """The `parameter` that weighs fairness against relevance, and values to compare it by (`sweep`)."""
+
+    parameter: str
+    sweep: tuple[float, ...]
 
 
 class Ranker(ABC):
@@ -52,6 +59,15 @@ class Ranker(ABC):
 
     relative_cost: float = 1.0
     """About how much processor time a round takes with 136 features, where a linear ranker's takes 1."""
+
+    trade_off: TradeOff | None = None
+    """The parameter that weighs fairness against relevance, where there is one."""
+
+    fair_to: str = ""
+    """Of a fair ranker: to whom it is fair (groups or items), by what (exposure or impact), per query or in total."""
+
+    needs: str = ""
+    """Of a fair ranker: what must be known beforehand."""
 
     rescaling: Literal["affine", "factor", "none"] = "affine"
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fairexp.arrays import Floats, State
@@ -27,10 +29,10 @@ class Climber(Ranker):
         self.weights = self.weights + self._rate * direction
         self._rate *= self.decay
 
-    def linear_model(self) -> Floats:
+    def linear_model(self) -> Floats | None:
         return self.weights
 
-    def _take_over(self, before: Climber, matching: Matching) -> None:
+    def _take_over(self, before: Any, matching: Matching) -> None:
         self.weights = matching.weights(before.weights)
         self._rate = self.learning_rate * (before._rate / before.learning_rate)
 

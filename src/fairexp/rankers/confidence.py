@@ -6,6 +6,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, State
 from fairexp.kernels.learning.cholesky import solve_lower
+from fairexp.prior import Prior
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 64
@@ -13,7 +14,9 @@ REFRESH_EVERY = 64
 
 
 class Confidence:
-    """M = regularization I + sum of x x^T over preference rows, with its inverse and log-determinant at hand.
+    """M = `start` + sum of x x^T over preference rows, with its inverse and log-determinant at hand.
+
+    `start` (d,) is the diagonal that M begins with: the regularization, and what a prior counts as seen.
 
     M itself is a plain sum, so it stays exact to rounding; rows wait to be added to it until it is needed. The inverse
     follows by Woodbury's identity and is taken anew from M after every `REFRESH_EVERY` additions.
@@ -24,13 +27,13 @@ class Confidence:
     0.8
     """
 
-    def __init__(self, n_features: int, *, regularization: float) -> None:
-        self.regularization = regularization
-        self._matrix: Floats = regularization * np.eye(n_features)
+    def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
+        self.start = _start(n_features, regularization, prior)
+        self._matrix: Floats = np.diag(self.start)
         self._waiting: list[Floats] = []
-        self.inverse: Floats = np.eye(n_features) / regularization
+        self.inverse: Floats = np.diag(1.0 / self.start)
         self.log_det_ratio = 0.0
-        """log(det M / det(regularization I))"""
+        """log(det M / det(start))"""
 
     @property
     def matrix(self) -> Floats:
@@ -61,14 +64,14 @@ class Confidence:
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
         self._matrix = matching.square(before.seen)
-        self._matrix.flat[:: len(self._matrix) + 1] += self.regularization
+        self._matrix.flat[:: len(self._matrix) + 1] += self.start
         self._waiting = []
         self._refresh()
 
     @property
     def seen(self) -> Floats:
-        """M (d, d) without the regularization."""
-        return self.matrix - self.regularization * np.eye(len(self._matrix))
+        """M (d, d) without what it began with."""
+        return self.matrix - np.diag(self.start)
 
     def weigh(self, features: Floats) -> Floats:
         """`features` (n, d) times the inverse."""
@@ -90,7 +93,7 @@ class Confidence:
             inverse = (vectors / values) @ vectors.T
             log_det = float(np.log(values).sum())
         self.inverse = np.ascontiguousarray(inverse * scale * scale[:, None])
-        self.log_det_ratio = log_det - 2.0 * float(np.log(scale).sum()) - len(scale) * np.log(self.regularization)
+        self.log_det_ratio = log_det - 2.0 * float(np.log(scale).sum()) - float(np.log(self.start).sum())
 
     def _stacked(self) -> Floats:
         return np.vstack(self._waiting) if self._waiting else np.zeros((0, len(self._matrix)))
@@ -119,13 +122,13 @@ class DiagonalConfidence:
     features share.
     """
 
-    def __init__(self, n_features: int, *, regularization: float) -> None:
-        self.regularization = regularization
-        self.diagonal: Floats = np.full(n_features, regularization)
+    def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
+        self.start = _start(n_features, regularization, prior)
+        self.diagonal: Floats = self.start.copy()
 
     @property
     def log_det_ratio(self) -> float:
-        return float(np.log(self.diagonal / self.regularization).sum())
+        return float(np.log(self.diagonal / self.start).sum())
 
     def add(self, rows: Floats) -> None:
         """Count the preference rows (m, d)."""
@@ -133,12 +136,12 @@ class DiagonalConfidence:
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
-        self.diagonal = self.regularization + np.diag(matching.square(before.seen))
+        self.diagonal = self.start + np.diag(matching.square(before.seen))
 
     @property
     def seen(self) -> Floats:
-        """M (d, d) without the regularization."""
-        return np.diag(self.diagonal - self.regularization)
+        """M (d, d) without what it began with."""
+        return np.diag(self.diagonal - self.start)
 
     def weigh(self, features: Floats) -> Floats:
         """`features` (n, d) over the diagonal."""
@@ -149,3 +152,7 @@ class DiagonalConfidence:
 
     def restore(self, arrays: State) -> None:
         self.diagonal = np.array(arrays["diagonal"], dtype=np.float64)
+
+
+def _start(n_features: int, regularization: float, prior: Prior | None) -> Floats:
+    return np.full(n_features, regularization) if prior is None else regularization + prior.seen

@@ -1,7 +1,8 @@
 """Pairwise logistic regression that learns online at a flat cost per round.
 
 The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), plus
-(regularization / 2) ||theta||^2. The latest rows, up to `window` of them, enter exactly. Older ones enter through the
+(regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations that they are
+worth. The latest rows, up to `window` of them, enter exactly. Older ones enter through the
 quadratic that touches their loss (same gradient, same curvature) at the estimate when they left the window, a quarter
 of it at a time, so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact
 minimiser.
@@ -19,7 +20,8 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.kernels.learning.cholesky import solve_factored
 from fairexp.kernels.learning.logistic import loss_and_pull, slopes
-from fairexp.rankers.matching import Matching
+from fairexp.prior import Prior
+from fairexp.rankers.matching import NEW, Matching
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
@@ -37,15 +39,23 @@ class PairwiseLogistic:
     """
 
     def __init__(
-        self, n_features: int, *, regularization: float, window: int | None = 1024, precision: float = 1e-9
+        self,
+        n_features: int,
+        *,
+        regularization: float,
+        window: int | None = 1024,
+        precision: float = 1e-9,
+        prior: Prior | None = None,
     ) -> None:
-        self.regularization = regularization
         self.window = window
         self.precision = precision
-        self.theta: Floats = np.zeros(n_features)
+        # The regularizer: how steep (d,), and around where (d,).
+        self._steepness: Floats = regularization + (np.zeros(n_features) if prior is None else prior.curvature)
+        self._centre: Floats = np.zeros(n_features) if prior is None else prior.weights
+        self.theta: Floats = self._centre.copy()
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
-        self._curvature: Floats = regularization * np.eye(n_features)
-        self._offset: Floats = np.zeros(n_features)
+        self._curvature: Floats = np.diag(self._steepness)
+        self._offset: Floats = self._steepness * self._centre
         # Rows in the window, oldest first, with their margins x . theta and the sum of their losses.
         self._rows: Floats = np.zeros((window or 256, n_features))
         self._margins: Floats = np.zeros(len(self._rows))
@@ -55,7 +65,7 @@ class PairwiseLogistic:
         self._gradient: Floats = np.zeros(n_features)
         self._hessian: Floats = self._curvature.copy()
         self._n_pending = 0
-        self._set_factor(np.sqrt(regularization) * np.eye(n_features))
+        self._set_factor(np.diag(np.sqrt(self._steepness)))
 
     def add(self, rows: Floats) -> None:
         """Learn from preference rows (m, d), winner minus loser."""
@@ -79,13 +89,16 @@ class PairwiseLogistic:
         """Go on from a model of other features, another window or another regularization, at the same scores.
 
         Rows lose the features that are gone and are 0 in those that are new, and so does the quadratic of older ones.
-        theta stays as it is; the next update brings it to the least of the objective that is left.
+        theta stays as it is, and is the prior's where a feature is new; the next update brings it to the least of the
+        objective that is left. Another prior takes effect at once.
         """
-        n_features = len(self.theta)
-        seen = before._curvature - before.regularization * np.eye(len(before.theta))
-        self._curvature = self.regularization * np.eye(n_features) + matching.square(seen)
-        self._offset = matching.moment(before._offset)
-        self.theta = matching.weights(before.theta)
+        n_features, new = len(self.theta), matching.features == NEW
+        seen = before._curvature - np.diag(before._steepness)
+        self._curvature = np.diag(self._steepness) + matching.square(seen)
+        pulled = before._offset - before._steepness * before._centre
+        self._offset = matching.moment(pulled) + self._steepness * self._centre
+        self.theta = np.where(new, self._centre, matching.weights(before.theta))
+        same_centre = np.allclose(matching.weights(before._centre)[~new], self._centre[~new], rtol=1e-9, atol=0.0)
         self._n_rows = before._n_rows
         size = max(self.window or 256, self._n_rows)
         self._rows, self._margins = np.zeros((size, n_features)), np.zeros(size)
@@ -93,6 +106,8 @@ class PairwiseLogistic:
         self._fold(max(self._n_rows - self.window, 0) if self.window else 0)
         if self.window:
             self._rows, self._margins = self._rows[: self.window].copy(), self._margins[: self.window].copy()
+        if not same_centre:
+            self._fit()
 
     def _insert(self, rows: Floats) -> None:
         needed = self._n_rows + len(rows)

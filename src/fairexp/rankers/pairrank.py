@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
 from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore, mark_certain, surely_far
 from fairexp.kernels.learning.linear import row_products
+from fairexp.prior import Prior, as_prior
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
@@ -45,6 +47,10 @@ class PairRank(Explorer):
     - `history`: "bounded" keeps the latest `window` preference rows exactly and older ones as a quadratic, and stops
       within a thousandth of the least objective; "full" keeps all and minimises exactly.
     - `width`: "full" matrix M, or its "diagonal" for very many features.
+    - `prior`: a `Prior` to start from, or a file that `fairexp learn` wrote. The estimate is pulled to its weights and
+      the widths are around them: two documents are shown in the prior's order where that is more certain than
+      alpha sqrt(d / strength), and explored where it is not. With alpha "theory", `bound` is then that of
+      ||theta* - prior||.
 
     Y. Jia, H. Wang, S. Guo and H. Wang, PairRank: Online Pairwise Learning to Rank by Divide-and-Conquer, WWW 2021.
     """
@@ -68,6 +74,7 @@ class PairRank(Explorer):
         noise: float = 0.5,
         bound: float = 1.0,
         reach: float = 1.0,
+        prior: Prior | str | Path | None = None,
         seed: Seed = None,
     ) -> None:
         super().__init__(n_features, length=length, seed=seed)
@@ -86,14 +93,16 @@ class PairRank(Explorer):
         self.noise = check_number("noise", noise, above=0.0)
         self.bound = check_number("bound", bound, above=0.0)
         self.reach = check_number("reach", reach, above=0.0)
+        self.prior = as_prior(prior, n_features=self.n_features)
         self.model = PairwiseLogistic(
             self.n_features,
             regularization=self.regularization,
             window=self.window if self.history == "bounded" else None,
             precision=PRECISION[self.history],
+            prior=self.prior,
         )
         self.width = check_choice("width", width, tuple(WIDTHS))
-        self.confidence = WIDTHS[self.width](self.n_features, regularization=self.regularization)
+        self.confidence = WIDTHS[self.width](self.n_features, regularization=self.regularization, prior=self.prior)
 
     @property
     def width_factor(self) -> float:
@@ -104,7 +113,7 @@ class PairRank(Explorer):
         tail = np.exp(-self.bound * self.reach)
         smallest_slope = tail / (1.0 + tail) ** 2
         deviation = np.sqrt(self.noise**2 * (self.confidence.log_det_ratio - 2.0 * np.log(self.delta)))
-        bias = np.sqrt(self.regularization) * self.bound
+        bias = np.sqrt(self.confidence.start.max()) * self.bound
         return float(2.0 * slope_bound / smallest_slope * (deviation + bias))
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:

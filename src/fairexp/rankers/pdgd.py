@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.learning.linear import bounded_scores, linear_scores, top_documents
+from fairexp.kernels.learning.linear import bounded_scores, top_documents
 from fairexp.kernels.learning.pdgd import document_weights, expected_regret, log_rest
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
@@ -86,12 +86,15 @@ class PDGD(Climber, Explorer):
         if not clicks.any() or clicks.all():
             return
         features = shortened(ranking.features)
-        scores = linear_scores(features, self.weights)
         rest = np.asarray(ranking.memory["log_rest"], dtype=np.float64)
         classes = self._classes(ranking.groups, len(ranking))
-        factors = document_weights(ranking.scores, rest, classes, scores, clicks)
+        factors = document_weights(ranking.scores, rest, classes, self._score(features), clicks)
         if factors.any():
-            self._move(factors @ features)
+            self._move(self._gradient(features, factors))
+
+    def _gradient(self, features: Floats, factors: Floats) -> Floats:
+        """The gradient of the sum of scores of `features` (m, d), each times its factor (m,)."""
+        return np.asarray(factors @ features)
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, State
+from fairexp.kernels.learning.cholesky import solve_lower
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 500
@@ -28,12 +29,19 @@ class OnlineRidge:
         self._matrix: Floats = regularization * np.eye(n_features)
         self._inverse: Floats = np.eye(n_features) / regularization
         self._moment: Floats = np.zeros(n_features)
+        self._product: Floats = np.empty((n_features, n_features))
         self._since_refresh = 0
+        self.log_det_ratio = 0.0
+        """log(det M / det(regularization I)); how much has been seen of all directions together."""
         self.weights: Floats = np.zeros(n_features)
 
     def add(self, rows: Floats, targets: Floats) -> None:
-        """Add `rows` (m, d) with their `targets` (m,)."""
-        self._matrix += rows.T @ rows
+        """Add `rows` (m, d) with their `targets` (m,).
+
+        Products go to one place in memory, and are of a copy: NumPy's way for equal factors is slower for few rows.
+        """
+        np.matmul(rows.T, rows.copy(), out=self._product)
+        self._matrix += self._product
         self._moment += targets @ rows
         self._since_refresh += 1
         spread = rows @ self._inverse
@@ -43,17 +51,16 @@ class OnlineRidge:
             self._refresh()
         else:
             gram.flat[:: len(gram) + 1] += 1.0
-            self._inverse -= spread.T @ np.linalg.solve(gram, spread)
+            factor = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
+            self.log_det_ratio += 2.0 * float(np.log(factor.diagonal()).sum())
+            solve_lower(factor, spread)
+            np.matmul(spread.T, spread.copy(), out=self._product)
+            self._inverse -= self._product
         self.weights = self._inverse @ self._moment
 
     def squared_widths(self, rows: Floats) -> Floats:
         """x^T M^-1 x (m,) for each of `rows` (m, d), where M is the matrix of all rows so far with its penalty."""
         return np.asarray(np.maximum(np.einsum("ij,ij->i", rows @ self._inverse, rows), 0.0))
-
-    @property
-    def log_det_ratio(self) -> float:
-        """log(det M / det(regularization I)); how much has been seen of all directions together."""
-        return float(np.linalg.slogdet(self._matrix / self._regularization)[1])
 
     def take_over(self, before: OnlineRidge, matching: Matching) -> None:
         """Go on from rows of other features: those that are gone leave, those that are new were 0.
@@ -73,6 +80,7 @@ class OnlineRidge:
             "inverse": self._inverse.copy(),
             "moment": self._moment.copy(),
             "since_refresh": np.array(self._since_refresh, dtype=np.int64),
+            "log_det_ratio": np.array(self.log_det_ratio),
             "weights": self.weights.copy(),
         }
 
@@ -82,10 +90,13 @@ class OnlineRidge:
         self._inverse = np.array(arrays["inverse"], dtype=np.float64)
         self._moment = np.array(arrays["moment"], dtype=np.float64)
         self._since_refresh = int(arrays["since_refresh"])
+        self.log_det_ratio = float(arrays["log_det_ratio"])
         self.weights = np.array(arrays["weights"], dtype=np.float64)
 
     def _refresh(self) -> None:
         """Invert the exact matrix; no eigenvalue lies below the regularization, whatever rounding says."""
         values, vectors = np.linalg.eigh(self._matrix)
-        self._inverse = (vectors / np.maximum(values, self._regularization)) @ vectors.T
+        values = np.maximum(values, self._regularization)
+        self._inverse = (vectors / values) @ vectors.T
+        self.log_det_ratio = float(np.log(values / self._regularization).sum())
         self._since_refresh = 0

@@ -18,7 +18,7 @@ from tests.service.tampering import seal_anew, tampering
 from tests.service.worlds import SPEC, play, rank
 
 Start = Callable[..., Engine]
-RANKERS = ("fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco", "fairexp-random")
+RANKERS = ("fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco", "fairexp-random", "fara", "p-mmf", "offr-pairrank")
 
 
 def same(one: Engine, other: Engine) -> None:

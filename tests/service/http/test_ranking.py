@@ -106,7 +106,11 @@ def test_the_explanation_accounts_for_the_added_regret(serve: Serve, sqlite_addr
     assert regrets > 0
 
 
-@pytest.mark.parametrize("ranker", ["pairrank", "pdgd", "dbgd", "fairco", "random", "fairexp-random"])
+SERVED = ["pairrank", "pdgd", "dbgd", "fairco", "random", "fairexp-random"]
+SERVED += ["mcfair", "fara", "offr", "p-mmf", "mmf", "xquad", "ears", "offr-pairrank", "offr-c3-ucb"]
+
+
+@pytest.mark.parametrize("ranker", SERVED)
 def test_every_ranker_serves_and_learns(serve: Serve, sqlite_address: str, ranker: str) -> None:
     groups = {"small": 1.0, "large": 1.0}
     client = serve(sqlite_address, policies={"shop": PolicySpec(ranker=ranker, features=3, groups=groups, length=4)})

@@ -58,7 +58,7 @@ def test_a_new_feature_costs_nothing(engine: Engine) -> None:
     assert weights(engine) == pytest.approx({"new": 0.0, **before}) and any(before.values())
     assert account(engine) == spent
     confidence = engine.policy("shop").runtime.ranker.learner.confidence  # type: ignore[attr-defined]
-    assert confidence.inverse[0, 0] == pytest.approx(1 / confidence.regularization)
+    assert confidence.inverse[0, 0] == pytest.approx(1 / confidence.start[0])
     assert engine.policy("shop").runtime.totals.rounds == 40
 
 

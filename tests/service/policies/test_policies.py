@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,22 @@ import httpx
 import numpy as np
 import pytest
 
+from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError
 from fairexp.rankers.pairrank import PairRank
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
+from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.records import Event, Shown
+from fairexp.service.policies.rankers import try_out
 from fairexp.service.policies.scaling import DeclaredScale
 from fairexp.service.policies.spec import Feature, PolicySpec, load_policies, parse_policy
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import Kind
 from fairexp.service.views.reports import policy_report
-from tests.service.worlds import SPEC, play, rank_body
+from tests.service.worlds import SPEC, candidates, play, rank_body
 
 Serve = Callable[..., httpx.Client]
 PLAIN = SPEC.model_dump(mode="json")
@@ -49,6 +55,26 @@ def test_policies_from_yaml(tmp_path: Path) -> None:
     assert list(found) == ["shop", "plain"]
     assert found["shop"].columns == [Feature(name="bm25"), Feature(name="age", shift=30, scale=10)]
     assert found["plain"].feature_names == ["f0", "f1", "f2", "f3"]
+
+
+def test_a_ranker_whose_extra_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ServiceError, match=r"ranker: .*pip install 'fairexp\[lp\]'") as caught:
+        try_out(SPEC.model_copy(update={"ranker": "lp-fair"}))
+    assert (caught.value.status, caught.value.field) == (422, "ranker")
+
+
+def test_fairness_by_item_goes_by_ids_and_is_replayed_bit_for_bit() -> None:
+    runtime, _ = Runtime.new(SPEC.model_copy(update={"ranker": "mcfair", "parameters": {"level": "item"}}))
+    assert runtime.needs_query_id
+    twin = Runtime.restored(runtime.spec, *runtime.state())
+    for number in range(12):
+        shown, _ = runtime.rank(candidates(number, query_id=f"q{number % 2}"), at=float(number))
+        back = Shown.read(shown.payload(), seq=shown.seq, at=shown.at)
+        twin.show_again(back)
+        clicks = [Event(str(number), "click", 0, 1.0)]
+        twin.learn_again(back, runtime.learn(OpenRanking.of(shown), clicks, at=float(number)))
+    assert first_difference(runtime.state()[1], twin.state()[1]) is None
 
 
 @pytest.mark.parametrize(

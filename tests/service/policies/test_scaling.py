@@ -236,7 +236,7 @@ def test_it_says_what_was_seen(started: Start, sqlite_address: str) -> None:
         assert each["scale"] == pytest.approx(width, rel=DRIFT - 1)
 
 
-@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pdgd", "dbgd", "fairco"])
+@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pdgd", "dbgd", "fairco", "fara", "mmf", "offr-c3-ucb"])
 def test_the_log_alone_rebuilds_the_scale_bit_for_bit(started: Start, address: str, ranker: str) -> None:
     """Features that grow a thousandfold on the way, and feedback that comes after the scale has moved."""
     engine = started(address, settings={"snapshot_every": 10_000})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairexp.cli.parameters import OPTIONS_OF_THEIR_OWN, settable
+
+if TYPE_CHECKING:
+    from fairexp.rankers.base import Ranker
 
 
 def rankers(
@@ -28,7 +31,8 @@ def _list() -> Any:
     table = Table("ranker", "what it does, and what --set can change (with defaults)", box=None, padding=(0, 2, 1, 0))
     for name in ranker_names():
         parameters = ", ".join(f"{key}={_default(name, key)}" for key in settable(name))
-        table.add_row(_bold(name), f"{_summary(name)}\n{parameters or 'no parameters'}")
+        lines = [_summary(name), *_declared(name), parameters or "no parameters"]
+        table.add_row(_bold(name), "\n".join(lines))
     return table
 
 
@@ -44,14 +48,25 @@ def _details(name: str) -> Any:
         option = OPTIONS_OF_THEIR_OWN.get(key, f"--set {key}=...")
         table.add_row(key, _default(name, key), Text(str(parameter.annotation)), option)
     paragraphs = [Text(f"{cls.__name__}: {_prose(cls)}\n") for cls in _classes(name)]
-    return Group(_bold(name), "", *paragraphs, table)
+    declared = [Text(line) for line in _declared(name)]
+    return Group(_bold(name), "", *paragraphs, *declared, *([""] if declared else []), table)
 
 
-def _classes(name: str) -> list[type]:
-    """The classes behind a name: FairExp and its host, or the ranker alone."""
+def _classes(name: str) -> list[type[Ranker]]:
+    """The classes behind a name: one such as FairExp and its host, or the ranker alone."""
     from fairexp.registry import classes_of
 
     return list(classes_of(name))
+
+
+def _declared(name: str) -> list[str]:
+    """What a fair ranker says of itself: to whom it is fair, what weighs that, and what it needs to know."""
+    cls = _classes(name)[0]
+    lines = [f"Fair to: {cls.fair_to}."] if cls.fair_to else []
+    if cls.trade_off is not None:
+        sweep = ", ".join(f"{value:g}" for value in cls.trade_off.sweep)
+        lines.append(f"Trade-off: {cls.trade_off.parameter}, for example {sweep}.")
+    return [*lines, f"Needs to know: {cls.needs}."] if cls.needs else lines
 
 
 def _prose(cls: type) -> str:
@@ -65,7 +80,9 @@ def _summary(name: str) -> str:
     """The first sentence about each class behind the name."""
     classes = _classes(name)
     lines = [_prose(cls).partition("\n")[0] for cls in classes]
-    return lines[0] if len(lines) == 1 else f"FairExp around {classes[1].__name__}. {lines[0]}"
+    if len(classes) == 1:
+        return lines[0]
+    return f"{classes[0].__name__.removesuffix('Around')} around {classes[1].__name__}. {lines[0]}"
 
 
 def _default(name: str, key: str) -> str:
@@ -75,7 +92,9 @@ def _default(name: str, key: str) -> str:
     default = parameters_of(name)[key].default
     if default is inspect.Parameter.empty:
         default = DEFAULTS.get(key, "(from the data)" if key in ("n_features", "grades") else "(required)")
-    return "(from the command)" if default is None else f"{default}"
+    if default is None:
+        return "none" if key == "prior" else "(from the command)"
+    return f"{default}"
 
 
 def _bold(text: str) -> Any:

@@ -150,10 +150,11 @@ class Halves:
                 column, begin, end = w, low, high
         return column, begin, end
 
-    def seek(self, rule):
+    def seek(self, rule, max_looks):
         """Let `best` be the best of all pairs within the limits by a rule, unless it is as good already.
 
-        For the least gap of a demand, its limit follows what was found, until that is within the tolerance.
+        For the least gap of a demand, its limit follows what was found, until that is within the tolerance. More than
+        `max_looks` at pairs end it with the best so far.
         """
         self.looks, self.best_upper = 0, -1
         if rule == CHEAPEST:
@@ -168,13 +169,14 @@ class Halves:
                     continue
             elif self.best.found and self.best.gap <= self.owed.tolerance[rule]:
                 break
+            if self.looks > max_looks:
+                break
             self.pair_up(u, rule)
 
     def pair_up(self, u, rule):
         """Look at all lower words that fit an upper one."""
-        state, n_columns = self.state[u], self.owed.n_columns
-        for w in range(n_columns):
-            self.owed.E[w] = self.charged[w] + self.upper_gain[u, w]
+        state = self.state[u]
+        self.stand_after(u)
         column, begin, end = self.fewest()
         if begin < end and not self.priced[state]:
             self.price_state(state)
@@ -185,17 +187,19 @@ class Halves:
             price = self.price[u] + self.cost[state, code]
             if price >= IMPOSSIBLE or (rule == CHEAPEST and self.best.found and price > self.best.cost):
                 continue
-            if not self.owed.comes_inside(self.gain[code]):
-                continue
-            for w in range(n_columns):
-                self.owed.E[w] = self.charged[w] + (self.upper_gain[u, w] + self.gain[code, w])
-            if self.owed.keeps_limits():
+            if self.owed.would_keep_limits(self.gain[code]):
                 self.enter(u, code, price, rule)
-            for w in range(n_columns):
-                self.owed.E[w] = self.charged[w] + self.upper_gain[u, w]
+                self.stand_after(u)
+
+    def stand_after(self, u):
+        """Let exposure be what it is after an upper word."""
+        for w in range(self.owed.n_columns):
+            self.owed.E[w] = self.charged[w] + self.upper_gain[u, w]
 
     def enter(self, u, code, price, rule):
         """Let a pair within the limits be the best, if it is."""
+        for w in range(self.owed.n_columns):
+            self.owed.E[w] += self.gain[code, w]
         gap = self.owed.gap(max(rule, 0))
         better: cython.bint = not self.best.found
         self.write_template(u, code)

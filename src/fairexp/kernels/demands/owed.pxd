@@ -17,6 +17,7 @@ cdef class Owed:
     cdef readonly double[::1] upper
     cdef readonly double[::1] middle
     cdef readonly double[::1] E
+    cdef readonly double[:, ::1] ratio
 
     cpdef void begin(self, const double[:] spent, const double[:] shares, const double[:] tolerance)
     cpdef void narrow(self, int64_t c, double limit) noexcept nogil
@@ -25,7 +26,8 @@ cdef class Owed:
     cdef void add(self, int64_t a, double amount) noexcept nogil
     cpdef double gap(self, int64_t c) noexcept nogil
     cdef bint keeps_limits(self) noexcept nogil
-    cdef bint comes_inside(self, const double[:] gain) noexcept nogil
+    cdef bint meets_tolerances(self) noexcept nogil
+    cdef bint would_keep_limits(self, const double[:] gain) noexcept nogil
 
 
 cdef int64_t pop_price(Round round, const int64_t[:] gone, int64_t a) noexcept nogil

@@ -6,8 +6,9 @@ Documents that have the same groups under all demands are of one class. Symbols 
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.search.gaps import largest_gap, slack
+from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import lay_corridors
+from cython.cimports.libc.math import fabs
 from cython.cimports.libc.stdint import int64_t
 
 
@@ -19,7 +20,7 @@ class Owed:
     `column` (m, C) is where the exposure of a class is booked for each demand. By column: what was `spent`, the share
     w, exposure E so far, the corridor from `lower` to `upper` that E may end in, and its `middle`. By demand: its
     `tolerance`, and the `limit` that counts at the moment. Corridors of the `watched` columns imply those of all: of
-    two groups, one.
+    two groups, one. `ratio` (W, W) has the ratios of shares of each two columns.
     """
 
     def __init__(self, P, members, n_groups):
@@ -32,12 +33,16 @@ class Owed:
         self.watched = np.concatenate(watched)
         self.spent, self.w, self.lower, self.upper, self.middle, self.E = np.zeros((6, self.n_columns))
         self.tolerance, self.limit = np.zeros((2, self.n_demands))
+        self.ratio = np.ones((self.n_columns, self.n_columns))
 
     def begin(self, spent, shares, tolerance):
         """Let the demands be these, by column and by demand."""
         self.spent[:] = spent
         self.w[:] = shares
         self.tolerance[:] = tolerance
+        for g in range(self.n_columns):
+            for h in range(self.n_columns):
+                self.ratio[g, h] = self.w[g] / self.w[h]
         for c in range(self.n_demands):
             a, b = self.start[c], self.start[c + 1]
             lay_corridors(self.total, self.spent[a:b], self.w[a:b], 0.0, self.lower[a:b], self.middle[a:b])
@@ -65,8 +70,12 @@ class Owed:
             self.E[self.column[a, c]] += amount
 
     def gap(self, c):
-        """How far apart the groups of demand c are."""
-        return largest_gap(self.E[self.start[c] : self.start[c + 1]], self.w[self.start[c] : self.start[c + 1]])
+        """How far apart the groups of demand c are: see `largest_gap`."""
+        largest = 0.0
+        for g in range(self.start[c], self.start[c + 1]):
+            for h in range(g + 1, self.start[c + 1]):
+                largest = max(largest, fabs(self.E[g] - self.ratio[g, h] * self.E[h]))
+        return largest
 
     def keeps_limits(self):
         """Whether every demand is within its limit."""
@@ -75,12 +84,21 @@ class Owed:
                 return False
         return True
 
-    def comes_inside(self, gain):
-        """Whether E and so much more by column end inside all corridors."""
-        for i in range(self.watched.shape[0]):
-            w = self.watched[i]
-            if not self.lower[w] <= self.E[w] + gain[w] <= self.upper[w]:
+    def meets_tolerances(self):
+        """Whether every demand is within its tolerance."""
+        for c in range(self.n_demands):
+            if self.gap(c) > self.tolerance[c] + slack:
                 return False
+        return True
+
+    def would_keep_limits(self, gain):
+        """Whether every demand is within its limit with so much more exposure by column."""
+        for c in range(self.n_demands):
+            for g in range(self.start[c], self.start[c + 1]):
+                for h in range(g + 1, self.start[c + 1]):
+                    difference = self.E[g] + gain[g] - self.ratio[g, h] * (self.E[h] + gain[h])
+                    if fabs(difference) > self.limit[c] + slack:
+                        return False
         return True
 
 

@@ -2,12 +2,16 @@
 
 import cython
 import numpy as np
+from cython.cimports.fairexp.kernels.demands.exchanges import Exchanges
 from cython.cimports.fairexp.kernels.demands.halves import CHEAPEST, Halves
 from cython.cimports.fairexp.kernels.demands.walk import Walk
 from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
 from cython.cimports.libc.math import INFINITY
+
+LOOKS = 30
+"""Looks at pairs of halves that take about the time of one step of a walk; those of a whole list are not limited."""
 
 
 @cython.final
@@ -22,6 +26,7 @@ class RankingSearch:
         self.round, self.owed = Round(P, owed.column.shape[0]), owed
         self.walk = Walk(self.round, owed, reach)
         self.halves = Halves(self.round, owed, lattice, lengths)
+        self.exchanges = Exchanges(self.round, owed)
         self.template = np.zeros(self.round.k, dtype=np.int64)
         self.gap_bound = np.zeros(self.owed.n_demands)
         self.gone = np.zeros(self.round.n_groups, dtype=np.int64)
@@ -36,13 +41,11 @@ class RankingSearch:
         self.owed.begin(spent, shares, tolerance)
         with cython.nogil:
             self.find(aim.fairest, effort)
-            if not self.exact:
-                self.exchange_neighbours(aim.fairest)
         self.show(shown)
         return shown, self.cost, self.exact, self.bound, np.array(self.gap_bound)
 
     def find(self, fairest, effort):
-        """Search: by a walk, which settles the easy rounds, and then by halves."""
+        """Search: by a walk, which settles the easy rounds, and then by halves of the whole list or of its end."""
         whole: cython.bint = self.halves.first == 0
         self.owed.narrow_to_tolerances()
         self.gap_bound[:] = 0.0
@@ -52,79 +55,67 @@ class RankingSearch:
         if not self.exact:
             if not self.walk.found.found:
                 self.walk.descend()
-            self.complete(self.walk.found.template, fairest)
-            if not whole and not self.walk.found.found and self.yielded:
-                # What was proven holds for rankings within the tolerances alone.
-                self.walk.deepen(effort.max_nodes)
-                if self.walk.found.found and self.walk.found.cost < self.halves.best.cost:
-                    self.halves.best.take(self.walk.found)
+            if whole:
+                self.complete(self.walk.found.template, fairest, NO_LIMIT)
+            else:
+                self.approach(fairest, effort)
             self.exact = whole
         self.template[:] = self.halves.best.template
         self.cost = self.halves.best.cost
-        self.bound = self.cost if self.exact else self.walk.bound
+        self.bound = self.cost if self.exact else min(self.walk.bound, self.cost)
 
-    def complete(self, top, fairest):
-        """Let the halves' best be the best list that begins with these classes, unless it is as good already."""
+    def approach(self, fairest, effort):
+        """Let the halves' best be as good as small changes and a new end make it, and the walk say how good that is."""
+        self.exchanges.begin(self.walk.found.template)
+        self.exchanges.improve(effort.max_nodes // 2)
+        if self.owed.meets_tolerances():
+            self.halves.best.found, self.halves.best.cost = True, self.exchanges.cost
+            self.halves.best.template[:] = self.exchanges.template
+        self.complete(self.exchanges.template, fairest, LOOKS * effort.max_nodes)
+        self.exchanges.begin(self.halves.best.template)
+        self.exchanges.improve(effort.max_nodes // 2)
+        self.exchanges.follow_draw(fairest)
+        self.halves.best.template[:] = self.exchanges.template
+        self.halves.best.cost = self.exchanges.cost
+        if not self.owed.meets_tolerances():
+            # What was proven holds for rankings within the tolerances.
+            for c in range(self.owed.n_demands):
+                self.owed.narrow(c, max(self.owed.gap(c), self.owed.tolerance[c]))
+            self.walk.deepen(effort.max_nodes)
+
+    def complete(self, known, fairest, max_looks):
+        """Let the halves' best be the best list that begins like a known one, unless it is as good already."""
         best: cython.bint = self.halves.best.found
         if best:
             self.owed.book(self.halves.best.template, self.round.P)
             self.halves.best.gap = self.owed.gap(0)
-        self.halves.begin(top, self.halves.best.cost if best else NO_LIMIT, fairest)
-        self.halves.seek(CHEAPEST)
-        self.yielded = not self.halves.best.found
-        if self.yielded:
-            self.yield_by_priority()
-            self.halves.seek(CHEAPEST)
+        self.halves.begin(known, self.halves.best.cost if best else NO_LIMIT, fairest)
+        self.halves.seek(CHEAPEST, max_looks)
+        if not self.halves.best.found:
+            self.halves.best.template[:] = known
+            self.yield_by_priority(max_looks)
+            self.halves.seek(CHEAPEST, max_looks)
 
-    def yield_by_priority(self):
-        """Let the limits be the least that the halves allow, demand by demand, where tolerances cannot be kept."""
+    def yield_by_priority(self, max_looks):
+        """Let the limits be the least that the halves allow, demand by demand, where tolerances cannot be kept.
+
+        The halves' best is a list among theirs, and keeps the limits so far.
+        """
+        self.halves.best.found = True
         for c in range(self.owed.n_demands):
             self.owed.narrow(c, INFINITY)
         for c in range(self.owed.n_demands):
-            self.halves.best.forget()
-            self.halves.seek(c)
+            self.owed.book(self.halves.best.template, self.round.P)
+            self.halves.best.gap = self.owed.gap(c)
+            self.owed.narrow(c, self.halves.best.gap)
+            self.halves.seek(c, max_looks)
             gap = self.halves.best.gap
             if self.halves.first == 0 and gap > self.owed.tolerance[c] + slack:
                 self.gap_bound[c] = gap
             self.owed.narrow(c, max(gap, self.owed.tolerance[c]))
-        self.halves.best.forget()
-
-    def exchange_neighbours(self, fairest):
-        """Exchange neighbours that stand in the reverse of the draw's order, wherever that keeps all limits.
-
-        An exchange reverses no other pair, so that it never costs anything. Limits are tolerances, or the gaps reached
-        beyond them. What is proven best needs none: it is closest to the draw among its equals.
-        """
-        self.owed.book(self.template, self.round.P)
-        for c in range(self.owed.n_demands):
-            self.owed.limit[c] = max(self.owed.tolerance[c], self.owed.gap(c))
-        if fairest:
-            self.owed.limit[0] = self.owed.gap(0) - slack
-        exchanged: cython.bint = True
-        while exchanged:
-            exchanged = False
-            self.gone[:] = 0
-            for p in range(self.round.k - 1):
-                if self.exchange(p):
-                    exchanged = True
-                self.gone[self.template[p]] += 1
-        self.cost = self.round.price(self.template)
-        self.bound = min(self.bound, self.cost)
-
-    def exchange(self, p):
-        """Exchange positions p and p + 1 if they stand in the reverse of the draw's order and it keeps all limits."""
-        one, other = self.template[p], self.template[p + 1]
-        amount = self.round.P[p] - self.round.P[p + 1]
-        if one == other or self.round.place[one, self.gone[one]] < self.round.place[other, self.gone[other]]:
-            return False
-        self.owed.add(one, -amount)
-        self.owed.add(other, amount)
-        if self.owed.keeps_limits():
-            self.template[p], self.template[p + 1] = other, one
-            return True
-        self.owed.add(one, amount)
-        self.owed.add(other, -amount)
-        return False
+        self.owed.book(self.halves.best.template, self.round.P)
+        self.halves.best.gap = self.owed.gap(0)
+        self.halves.best.cost = self.round.price(self.halves.best.template)
 
     def show(self, shown):
         """The documents (k,) that the template shows."""

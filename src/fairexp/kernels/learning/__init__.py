@@ -1,1 +1,1 @@
-"""What rankers learn with: confidence, regression, gradients, interleaving."""
+"""What rankers learn with: confidence, regression, gradients, interleaving, click rates, orders."""

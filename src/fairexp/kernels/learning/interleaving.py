@@ -1,199 +1,323 @@
-"""Two ranked lists mixed into one, and what the clicks on the mix say about the two.
+"""Ranked lists of several rankers mixed into one, and what the clicks on the mix say about the rankers.
 
-Lists hold document indices, best first. The first list is that of the current ranker, the second its rival's.
+The lists of r rankers are given as their scores (r, n) of the same documents. Minus infinity means that a document is
+not on a ranker's list. Equal scores go by the smaller of random keys, alike for all rankers.
 """
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.learning.linear import pick_top, scale_to_unit, score_duel
-from cython.cimports.fairexp.kernels.numbers import ConstFloat, ConstInt
-from cython.cimports.libc.math import pow
+from cython.cimports.fairexp.kernels.learning.linear import pick_top
+from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
+from cython.cimports.libc.math import INFINITY, exp, log, pow
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
 
-NOBODY = cython.declare(cython.double, 0.0)
-CURRENT = cython.declare(cython.double, -1.0)
-RIVAL = cython.declare(cython.double, 1.0)
+NOBODY = cython.declare(cython.long, -1)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _shared(
+    tops: cython.pointer[int64_t], r: cython.Py_ssize_t, m: cython.Py_ssize_t, scores: ConstFloat[:, ::1]
+) -> cython.Py_ssize_t:
+    """How many positions from the top all lists `tops` (r, m) have alike."""
+    for at in range(m):
+        for ranker in range(r):
+            if tops[ranker * m + at] != tops[at] or scores[ranker, tops[at]] == -INFINITY:
+                return at
+    return m
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _draft(
-    current: cython.pointer[int64_t],
-    rival: cython.pointer[int64_t],
-    coins: ConstFloat[::1],
+    tops: cython.pointer[int64_t],
+    waiting: cython.pointer[int64_t],
+    following: cython.pointer[int64_t],
     used: cython.p_char,
+    scores: ConstFloat[:, ::1],
+    coins: ConstFloat[::1],
     shown: int64_t[::1],
-    team: cython.double[::1],
+    team: int64_t[::1],
 ) -> cython.void:
-    """Fill `shown` and `team` (m,) from two lists (m,), as `draft_by_score` says; `used` (n,) is given as all 0.
-
-    `coins` (m,) say who begins each turn: the rival where one is below 1/2.
-    """
-    m = shown.shape[0]
-    at: cython.Py_ssize_t = 0
-    while at < m and current[at] == rival[at]:
-        shown[at], team[at] = current[at], NOBODY
+    """Fill `shown` and `team` (m,) from lists `tops` (r, m), as `draft` says; `following` (r,), `used` (n,) are 0."""
+    r, m = scores.shape[0], shown.shape[0]
+    at = _shared(tops, r, m, scores)
+    for position in range(at):
+        shown[position], team[position] = tops[position], NOBODY
+        used[tops[position]] = True
+    left: cython.Py_ssize_t = 0
+    ranker: cython.Py_ssize_t
+    chosen: cython.Py_ssize_t
+    part: cython.double
+    while at < m:
+        part = coins[at]
+        while True:
+            if left == 0:  # a new turn
+                for ranker in range(r):
+                    waiting[ranker] = ranker
+                left = r
+            part *= left
+            chosen = min(cython.cast(cython.Py_ssize_t, part), left - 1)
+            part -= chosen
+            ranker = waiting[chosen]
+            left -= 1
+            waiting[chosen] = waiting[left]
+            while following[ranker] < m and used[tops[ranker * m + following[ranker]]]:
+                following[ranker] += 1
+            if following[ranker] < m and scores[ranker, tops[ranker * m + following[ranker]]] > -INFINITY:
+                break  # others have come to the end of their lists
+        shown[at], team[at] = tops[ranker * m + following[ranker]], ranker
         used[shown[at]] = True
         at += 1
-    next_current, next_rival = at, at
-    turn: cython.Py_ssize_t = 0
-    while at < m:
-        for pick in range(2):
-            if at == m:
-                break
-            if (pick == 0) == (coins[turn] < 0.5):
-                while used[rival[next_rival]]:
-                    next_rival += 1
-                shown[at], team[at] = rival[next_rival], RIVAL
-            else:
-                while used[current[next_current]]:
-                    next_current += 1
-                shown[at], team[at] = current[next_current], CURRENT
-            used[shown[at]] = True
-            at += 1
-        turn += 1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _draft_tops(
-    scores: ConstFloat[::1],
-    rival_scores: cython.p_const_double,
-    uniforms: ConstFloat[::1],
-    shown: int64_t[::1],
-    team: cython.double[::1],
-) -> cython.bint:
-    """`draft_by_score` where there is something to show; False if memory is short."""
-    n, m = scores.shape[0], shown.shape[0]
-    tops = cython.cast(cython.pointer[int64_t], calloc(2 * m * cython.sizeof(int64_t) + n, 1))
-    if tops == cython.NULL:
-        return False
-    pick_top(cython.address(scores[0]), uniforms, n, tops, m)
-    pick_top(rival_scores, uniforms, n, tops + m, m)
-    _draft(tops, tops + m, uniforms[n:], cython.cast(cython.p_char, tops + 2 * m), shown, team)
-    free(tops)
-    return True
+def draft(scores: ConstFloat[:, ::1], uniforms: ConstFloat[::1], shown: int64_t[::1], team: int64_t[::1]) -> None:
+    """Team draft: fills `shown` and `team` (m,) with documents and who picked each, from `scores` (r, n).
 
-
-def draft_by_score(
-    scores: ConstFloat[::1],
-    rival_scores: ConstFloat[::1],
-    uniforms: ConstFloat[::1],
-    shown: int64_t[::1],
-    team: cython.double[::1],
-) -> None:
-    """Team-draft interleaving: fills `shown` and `team` (m,) with documents and the team of each, from scores (n,).
-
-    What both rankers have at the top alike belongs to nobody (0). After it the rival (1) and the current ranker (-1)
-    pick in turn. `uniforms` (n + m,) break ties, alike for both rankers, and then say who begins each turn: the rival
-    where one is below 1/2.
+    What all lists have at the top alike belongs to nobody (-1). After it the rankers pick in turn, each its best
+    document that is left, in an order drawn for each turn. `uniforms` (n + m,) are the keys of ties, and then say at
+    each position who picks of those whose turn is to come. At least m documents must be on a list.
     """
-    if shown.shape[0] > 0 and not _draft_tops(scores, cython.address(rival_scores[0]), uniforms, shown, team):
-        raise MemoryError
-
-
-def draft_duel(
-    features: ConstFloat[:, ::1],
-    weights: ConstFloat[::1],
-    direction: cython.double[::1],
-    step: cython.double,
-    uniforms: ConstFloat[::1],
-    scores: cython.double[::1],
-    shown: int64_t[::1],
-    team: cython.double[::1],
-) -> None:
-    """A whole duel: fills `scores` (n,) of the current ranker, `shown` and `team` (m,); scales `direction` to length 1.
-
-    A direction of 0 makes the rival the current ranker, and nobody wins.
-    """
-    scale_to_unit(direction)
-    if shown.shape[0] == 0:
+    r, n, m = scores.shape[0], scores.shape[1], shown.shape[0]
+    if m == 0:
         return
-    rival_scores = cython.cast(cython.p_double, calloc(scores.shape[0], cython.sizeof(cython.double)))
-    if rival_scores == cython.NULL:
+    tops = cython.cast(cython.pointer[int64_t], calloc((r * m + 2 * r) * cython.sizeof(int64_t) + n, 1))
+    if tops == cython.NULL:
         raise MemoryError
     with cython.nogil:
-        score_duel(features, weights, direction, step, cython.address(scores[0]), rival_scores)
-        drafted = _draft_tops(scores, rival_scores, uniforms, shown, team)
-        free(rival_scores)
-    if not drafted:
-        raise MemoryError
+        for ranker in range(r):
+            pick_top(cython.address(scores[ranker, 0]), uniforms, n, tops + ranker * m, m)
+        waiting = tops + r * m
+        used = cython.cast(cython.p_char, waiting + 2 * r)
+        _draft(tops, waiting, waiting + r, used, scores, uniforms[n:], shown, team)
+        free(tops)
 
 
-def draw_interleaved(
-    current: ConstInt[::1], rival: ConstInt[::1], uniforms: ConstFloat[::1], power: cython.double
-) -> tuple:
-    """Probabilistic interleaving of two full lists (n,): documents shown (m,), chance that the rival placed each (m,).
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _rank(
+    scores: cython.p_const_double, keys: ConstFloat[::1], n: cython.Py_ssize_t, document: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """How many documents stand above `document` on the list by `scores` (n,)."""
+    above: int64_t = 0
+    equal: int64_t = 0
+    score = scores[document]
+    for other in range(n):
+        above += scores[other] > score
+        equal += scores[other] == score
+    if equal > 1:
+        for other in range(n):
+            if scores[other] == score and (
+                keys[other] < keys[document] or (keys[other] == keys[document] and other < document)
+            ):
+                above += 1
+    return above
 
-    Either ranker places document d with a probability proportional to 1/rank(d)^power among the documents that are
-    left; a fair coin says which of the two does. `uniforms` (m,) lie in [0, 1).
+
+@cython.cclass
+class _Lists:
+    """Lists by `scores` (r, n) from which documents are taken, one after the other.
+
+    `share` (n,) is 1/rank^power of each rank, `rest` (r,) what the ranks add up to that are left on each list, `left`
+    (r,) how many these are, and `gone` (r, n) which ranks are not among them.
     """
-    n, m = current.shape[0], uniforms.shape[0]
-    by_current: cython.double[::1] = np.empty(n)
-    by_rival: cython.double[::1] = np.empty(n)
-    shown, chance = np.empty(m, dtype=np.int64), np.empty(m)
-    shown_view: int64_t[::1] = shown
-    chance_view: cython.double[::1] = chance
-    with cython.nogil:
+
+    scores: ConstFloat[:, ::1]
+    keys: ConstFloat[::1]
+    share: cython.double[::1]
+    rest: cython.double[::1]
+    left: int64_t[::1]
+    gone: cython.char[:, ::1]
+    best: int64_t[::1]
+
+    def __init__(self, scores: ConstFloat[:, ::1], keys: ConstFloat[::1], power: cython.double) -> None:
+        r, n = scores.shape[0], scores.shape[1]
+        self.scores, self.keys = scores, keys
+        self.share, self.rest, self.left = np.empty(n), np.zeros(r), np.zeros(r, dtype=np.int64)
+        self.gone, self.best = np.zeros((r, n), dtype=np.int8), np.empty(n, dtype=np.int64)
         for rank in range(n):
-            by_current[current[rank]] = by_rival[rival[rank]] = pow(rank + 1.0, -power)
-        for at in range(m):
-            chosen = _place(by_current, by_rival, uniforms[at] * 2.0, cython.address(chance_view[at]))
-            shown_view[at] = chosen
-            by_current[chosen] = by_rival[chosen] = 0.0
-    return shown, chance
+            self.share[rank] = pow(rank + 1.0, -power)
+        for ranker in range(r):
+            for d in range(n):
+                if scores[ranker, d] > -INFINITY:
+                    self.rest[ranker] += self.share[self.left[ranker]]
+                    self.left[ranker] += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def take(self, document: cython.Py_ssize_t, chances: cython.double[::1]) -> cython.void:
+        """Take `document` off all lists; `chances` (r,) that each ranker would have drawn it of what was left."""
+        for ranker in range(self.scores.shape[0]):
+            chances[ranker] = 0.0
+            if self.scores[ranker, document] == -INFINITY:
+                continue
+            rank = _rank(cython.address(self.scores[ranker, 0]), self.keys, self.scores.shape[1], document)
+            share = self.share[rank]
+            chances[ranker] = 1.0 if self.left[ranker] == 1 else min(share / self.rest[ranker], 1.0)
+            self.rest[ranker] = max(self.rest[ranker] - share, 0.0)
+            self.left[ranker] -= 1
+            self.gone[ranker, rank] = True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def draw(self, uniform: cython.double) -> cython.Py_ssize_t:
+        """A document: by lot a ranker whose list has some left, and of that list one by 1/rank^power."""
+        active: cython.Py_ssize_t = 0
+        ranker: cython.Py_ssize_t
+        chosen: cython.Py_ssize_t
+        for ranker in range(self.left.shape[0]):
+            active += self.left[ranker] > 0
+        part: cython.double = uniform * active
+        chosen = min(cython.cast(cython.Py_ssize_t, part), active - 1)
+        target = (part - chosen) * self.rest_of(chosen, cython.address(ranker))
+        found: cython.Py_ssize_t = 0
+        reached: cython.double = 0.0
+        passed: int64_t = 0
+        for rank in range(self.share.shape[0]):
+            if not self.gone[ranker, rank]:
+                found = rank
+                reached += self.share[rank]
+                passed += 1
+                if reached > target or passed == self.left[ranker]:
+                    break
+        pick_top(
+            cython.address(self.scores[ranker, 0]),
+            self.keys,
+            self.scores.shape[1],
+            cython.address(self.best[0]),
+            found + 1,
+        )
+        return self.best[found]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def rest_of(self, chosen: cython.Py_ssize_t, ranker: cython.pointer[cython.Py_ssize_t]) -> cython.double:
+        """`rest` of the ranker that is number `chosen` of those with documents left; `ranker` is filled in."""
+        at: cython.Py_ssize_t = 0
+        while chosen > 0 or self.left[at] == 0:
+            if self.left[at] > 0:
+                chosen -= 1
+            at += 1
+        ranker[0] = at
+        return self.rest[at]
+
+
+def draw(
+    scores: ConstFloat[:, ::1],
+    keys: ConstFloat[::1],
+    uniforms: ConstFloat[::1],
+    power: cython.double,
+    shown: int64_t[::1],
+    chances: cython.double[:, ::1],
+) -> None:
+    """Probabilistic mix: fills `shown` (m,), and `chances` (m, r) with which each ranker would have placed each.
+
+    A ranker draws among the documents that are left on its list, in proportion to 1/rank^power; a fair lot says at each
+    position which ranker does. `uniforms` (m,) lie in [0, 1), `keys` (n,) settle ties. At least m documents must be on
+    a list.
+    """
+    lists = _Lists(scores, keys, power)
+    with cython.nogil:
+        for at in range(shown.shape[0]):
+            shown[at] = lists.draw(uniforms[at])
+            lists.take(shown[at], chances[at])
+
+
+def replay(
+    scores: ConstFloat[:, ::1],
+    keys: ConstFloat[::1],
+    shown: ConstInt[::1],
+    power: cython.double,
+    chances: cython.double[:, ::1],
+) -> None:
+    """Fills `chances` (m, r) as `draw` does, for documents `shown` (m,) that others have chosen."""
+    lists = _Lists(scores, keys, power)
+    with cython.nogil:
+        for at in range(shown.shape[0]):
+            lists.take(shown[at], chances[at])
+
+
+def expected_signs(chances: ConstFloat[:, ::1], base: cython.Py_ssize_t):
+    """Of each ranker (r,): P(more clicks are its than ranker `base`'s) - P(fewer are), over who placed what.
+
+    `chances` (c, r) are those with which each ranker would have placed the clicked documents. Given the list, who
+    placed one document does not depend on who placed another.
+    """
+    c, r = chances.shape[0], chances.shape[1]
+    result = np.zeros(r)
+    signs: cython.double[::1] = result
+    steps: cython.double[:, ::1] = np.empty((2, c))
+    odds: cython.double[:, ::1] = np.empty((2, 2 * c + 3))
+    total: cython.double
+    with cython.nogil:
+        for ranker in range(r):
+            if ranker == base:
+                continue
+            for i in range(c):
+                total = 0.0
+                for each in range(r):
+                    total += chances[i, each]
+                steps[0, i], steps[1, i] = chances[i, ranker] / total, chances[i, base] / total
+            signs[ranker] = _expected_sign(steps, c, odds)
+    return result
+
+
+def replayed_sign(
+    chances: ConstFloat[:, ::1],
+    clicks: ConstBool[::1],
+    ranker: cython.Py_ssize_t,
+    base: cython.Py_ssize_t,
+    log_chance: cython.double,
+) -> float:
+    """`expected_signs` of one ranker where it and `base` alone made the list, times how much more likely these two were
+    to make it than those who did, with probability e^log_chance.
+
+    `chances` (m, r) are those of all documents shown, `clicks` (m,) say which were clicked.
+    """
+    m = clicks.shape[0]
+    steps: cython.double[:, ::1] = np.empty((2, m))
+    odds: cython.double[:, ::1] = np.empty((2, 2 * m + 3))
+    total: cython.double
+    c: cython.Py_ssize_t = 0
+    gain: cython.double = -log_chance
+    with cython.nogil:
+        for i in range(m):
+            total = chances[i, ranker] + chances[i, base]
+            gain += log(0.5 * total)
+            if clicks[i]:
+                steps[0, c], steps[1, c] = chances[i, ranker] / total, chances[i, base] / total
+                c += 1
+        sign = _expected_sign(steps, c, odds)
+    return exp(gain) * sign
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _place(
-    by_current: cython.double[::1], by_rival: cython.double[::1], target: cython.double, chance: cython.p_double
-) -> cython.Py_ssize_t:
-    """The document at which both rankers' shares add up to more than `target`; `chance` that the rival placed it."""
-    all_current: cython.double = 0.0
-    all_rival: cython.double = 0.0
-    for d in range(by_current.shape[0]):
-        all_current += by_current[d]
-        all_rival += by_rival[d]
-    reached: cython.double = 0.0
-    chosen: cython.Py_ssize_t = 0
-    for d in range(by_current.shape[0]):
-        if by_current[d] == 0.0:
-            continue
-        chosen = d
-        reached += by_current[d] / all_current + by_rival[d] / all_rival
-        if reached > target:
-            break
-    from_rival = by_rival[chosen] / all_rival
-    chance[0] = from_rival / (from_rival + by_current[chosen] / all_current)
-    return chosen
+def _expected_sign(steps: cython.double[:, ::1], c: cython.Py_ssize_t, odds: cython.double[:, ::1]) -> cython.double:
+    """The expected sign of a sum of `c` independent steps: 1 with probability `steps[0]`, -1 with `steps[1]`, else 0.
 
-
-def expected_sign(chance: ConstFloat[::1]) -> float:
-    """P(most clicked documents are the rival's) - P(most are the current ranker's), over all assignments.
-
-    `chance` (c,) is the probability that the rival placed each clicked document. The rival's count is a sum of
-    independent coins (Poisson-binomial); its distribution is built coin by coin.
+    The distribution of the sum is built step by step; `odds` has two rows of at least 2c + 3.
     """
-    c = chance.shape[0]
-    count = cython.cast(cython.p_double, calloc(c + 1, cython.sizeof(cython.double)))
-    if count == cython.NULL:
-        raise MemoryError
+    now: cython.Py_ssize_t = 0
+    for k in range(2 * c + 3):
+        odds[0, k] = odds[1, k] = 0.0
+    odds[0, c + 1] = 1.0
+    for i in range(c):
+        up, down = steps[0, i], steps[1, i]
+        for k in range(c - i, c + i + 3):
+            odds[1 - now, k] = odds[now, k] * (1.0 - up - down) + odds[now, k - 1] * up + odds[now, k + 1] * down
+        now = 1 - now
     sign: cython.double = 0.0
-    with cython.nogil:
-        count[0] = 1.0
-        for i in range(c):
-            for k in range(i + 1, 0, -1):
-                count[k] = count[k] * (1.0 - chance[i]) + count[k - 1] * chance[i]
-            count[0] *= 1.0 - chance[i]
-        for k in range(c + 1):
-            if 2 * k > c:
-                sign += count[k]
-            elif 2 * k < c:
-                sign -= count[k]
-        free(count)
+    for k in range(c):
+        sign += odds[now, c + 2 + k] - odds[now, c - k]
     return sign

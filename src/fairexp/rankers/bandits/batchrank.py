@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.rankers.bandits.parts.bounds import kl_bounds, kl_budget
-from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, layers
+from fairexp.kernels.learning.batches import count_batches, is_mixed, smallest_counts
+from fairexp.kernels.learning.orders import filled, layers
+from fairexp.kernels.learning.rates import kl_bounds
+from fairexp.rankers.bandits.parts.bounds import kl_budget
+from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
 from fairexp.rankers.bandits.parts.per_query import PerQuery, PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
 from fairexp.rankers.matching import Matching
@@ -70,8 +73,7 @@ class BatchRank(PlannedExplorer):
         better, counts, groups = tables["better"].copy(), tables["counts"], self._groups(query)
         layer = layers(better)
         classes = exchangeable(layer, better, groups)
-        smallest = np.full(classes.max() + 1, np.inf)
-        np.minimum.at(smallest, classes, counts)
+        smallest = smallest_counts(classes, np.arange(query.n_candidates), counts)
         rng = self.stream.at(self.n_ranked) if rng is None else rng
         return BatchBelief(
             scores=tables["clicks"] / np.maximum(counts, 1.0) - layer,
@@ -81,7 +83,7 @@ class BatchRank(PlannedExplorer):
             classes=classes,
             batch=tables["batch"].copy(),
             stage=tables["stage"].copy(),
-            due=counts == smallest[classes],
+            due=counts == smallest,
         )
 
     def _drawn(self, layer: Ints, counts: Floats, groups: Ints | None, rng: np.random.Generator) -> Ints:
@@ -92,10 +94,7 @@ class BatchRank(PlannedExplorer):
             shown = by_count[: self.length]
             return np.concatenate([shown[np.lexsort((others[shown], layer[shown]))], by_count[self.length :]])
         # Which group comes when must not depend on who was shown how often.
-        draw = np.lexsort((others, layer))
-        of_draw, of_counts = np.argsort(groups[draw], kind="stable"), np.argsort(groups[by_count], kind="stable")
-        draw[of_draw] = by_count[of_counts]
-        return draw
+        return filled(groups[np.lexsort((others, layer))], groups, by_count)
 
     def _notes(self, query: Query, belief: Belief) -> dict[str, NDArray[np.generic]]:
         assert isinstance(belief, BatchBelief)
@@ -105,7 +104,10 @@ class BatchRank(PlannedExplorer):
 
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
         """Documents that were in different batches, or at different stages, begin one together."""
-        rows, classes = record.find(ranking.memory["documents"].tolist()), np.asarray(ranking.memory["classes"])
+        rows = record.find(ranking.memory["documents"].tolist())
+        classes = np.asarray(ranking.memory["classes"], dtype=np.int64)
+        if not is_mixed(classes, rows, record.tables["batch"], record.tables["stage"]):
+            return
         for each in np.unique(classes).tolist():
             members = rows[classes == each]
             batch, stage = record.tables["batch"][members], record.tables["stage"][members]
@@ -113,20 +115,19 @@ class BatchRank(PlannedExplorer):
                 _begin(record, members)
 
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
-        noted = {name: np.asarray(values) for name, values in ranking.memory.items()}
-        shown, tables = rows[ranking.shown], record.tables
-        counted = (shown >= 0) & noted["due"][ranking.shown]
-        for name in ("batch", "stage"):
-            counted &= tables[name][shown] == noted[name][ranking.shown]
-        tables["counts"][shown[counted]] += 1.0
-        tables["clicks"][shown[counted]] += clicks[counted]
-        for each in np.unique(noted["classes"][ranking.shown[counted]]).tolist():
-            members = np.flatnonzero((noted["classes"] == each) & (rows >= 0))
-            stage = int(tables["stage"][rows[members[0]]])
-            if tables["counts"][rows[members]].min() >= self.needed(stage):
-                ahead = noted["layer"] < noted["layer"][members[0]]
-                n_ahead = int((ahead & (noted["lists"] == noted["lists"][members[0]])).sum())
-                self._divide(record, rows[members], self.length - n_ahead)
+        own, noted = record.tables, ranking.memory
+        classes, batch, stage = (np.asarray(noted[name], dtype=np.int64) for name in ("classes", "batch", "stage"))
+        shown = (rows, ranking.shown, clicks, np.asarray(noted["due"], dtype=np.bool_), batch, stage)
+        tried = count_batches(*shown, own["batch"], own["stage"], own["counts"], own["clicks"], self.needed(0))
+        if len(tried) == 0:
+            return
+        smallest = smallest_counts(classes, rows, own["counts"])
+        for each in sorted(set(classes[tried].tolist())):
+            members = np.flatnonzero((classes == each) & (rows >= 0))
+            if smallest[members[0]] >= self.needed(int(own["stage"][rows[members[0]]])):
+                layer, lists = np.asarray(noted["layer"]), np.asarray(noted["lists"])
+                ahead = (layer < layer[members[0]]) & (lists == lists[members[0]])
+                self._divide(record, rows[members], self.length - int(ahead.sum()))
 
     def _divide(self, record: QueryRecord, members: Ints, n_positions: int) -> None:
         """Split the batch of these rows, which has so many positions, or take it to its next stage."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import ClassVar
 
 import numpy as np
@@ -50,6 +51,10 @@ class BubbleRank(Neighbours):
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
         place = record.tables["place"]
         place[joined] = place.max(initial=0) + 1 + np.arange(len(joined))
+
+    @property
+    def least(self) -> float:
+        return 16.0 * log(self.horizon)
 
     def _decided(self, lead: Floats, duels: Floats) -> Bools:
         return np.asarray(lead > 4.0 * np.sqrt(duels * np.log(self.horizon)))

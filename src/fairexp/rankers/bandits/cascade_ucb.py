@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.learning.rates import count_examined, hoeffding_bounds, kl_bounds
 from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.bounds import hoeffding_width, kl_bounds, kl_budget
+from fairexp.rankers.bandits.parts.bounds import hoeffding_budget, kl_budget
 from fairexp.rankers.bandits.parts.orders import interval_belief
 from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
@@ -25,10 +26,9 @@ def n_examined(clicks: Bools, observe: str) -> int:
     >>> [n_examined(np.array([False, True, True, False]), observe) for observe in OBSERVED]
     [2, 3, 4]
     """
-    clicked = np.flatnonzero(clicks)
-    if observe == "all" or len(clicked) == 0:
+    if observe == "all" or not clicks.any():
         return len(clicks)
-    return int(clicked[0 if observe == "first_click" else -1]) + 1
+    return int(clicks.argmax()) + 1 if observe == "first_click" else len(clicks) - int(clicks[::-1].argmax())
 
 
 class ClickRates(PerQueryExplorer):
@@ -47,17 +47,16 @@ class ClickRates(PerQueryExplorer):
         rates = tables["clicks"] / np.maximum(views, 1.0)
         lower, upper = self._bounds(rates, views, rounds)
         rng = self.stream.at(self.n_ranked) if rng is None else rng
-        return interval_belief(rates, lower, np.where(views > 0, upper, np.inf), rng)
+        upper[views == 0.0] = np.inf
+        return interval_belief(rates, lower, upper, rng)
 
     @abstractmethod
     def _bounds(self, rates: Floats, views: Floats, rounds: int) -> tuple[Floats, Floats]:
         """Lower and upper bounds (n,) after `rounds` rounds of this query."""
 
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
-        examined = rows[ranking.shown][: n_examined(clicks, self.observe)]
-        clicked = clicks[: len(examined)].astype(np.float64)
-        record.tables["views"][examined[examined >= 0]] += 1.0
-        record.tables["clicks"][examined[examined >= 0]] += clicked[examined >= 0]
+        n, tables = n_examined(clicks, self.observe), record.tables
+        count_examined(rows, ranking.shown, clicks, n, tables["views"], tables["clicks"])
 
 
 class CascadeUCB1(ClickRates):
@@ -78,8 +77,7 @@ class CascadeUCB1(ClickRates):
     """
 
     def _bounds(self, rates: Floats, views: Floats, rounds: int) -> tuple[Floats, Floats]:
-        width = hoeffding_width(views, rounds)
-        return rates - width, rates + width
+        return hoeffding_bounds(rates, views, hoeffding_budget(rounds))
 
 
 class CascadeKLUCB(ClickRates):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import StateError
+from fairexp.kernels.learning.batches import count_trials, is_unsettled, part_orders, with_trials
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.design import fitted, trials
 from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedExplorer
@@ -101,21 +102,19 @@ class RecurRank(PlannedExplorer):
         rng = self.stream.at(self.n_ranked) if rng is None else rng
         plan = Plan(**{name: tables[name].copy() for name in PLAN}, fresh=np.zeros(n, dtype=np.bool_))
         lists = np.zeros(n, dtype=np.int64) if groups is None else groups
-        keys = rng.random(n)
-        for each in np.unique(lists).tolist():
-            self._advance(plan, np.flatnonzero(lists == each), tables["counts"], tables["clicks"], query.features, keys)
-        dropped = plan.phase == DROPPED
-        order = np.lexsort((plan.place, plan.first, dropped))
-        left = np.where(plan.fresh, plan.quota, np.maximum(plan.quota - tables["counts"], 0))
-        draw = order.copy()
-        for each in np.unique(lists).tolist():
-            at = np.flatnonzero(lists[order] == each)
-            draw[at] = _with_trials(order[at], plan, left, rng)
+        keys, chances = rng.random((2, n))
+        counts, clicks = tables["counts"], tables["clicks"]
+        if is_unsettled(lists, plan.first, plan.phase, plan.quota, counts):
+            for each in np.unique(lists).tolist():
+                self._advance(plan, np.flatnonzero(lists == each), counts, clicks, query.features, keys)
+        order = np.lexsort((plan.place, plan.first, plan.phase == DROPPED))
+        scores, block, above = part_orders(order, lists, plan.first, plan.phase)
+        trials_left = (plan.quota, counts, plan.fresh, chances)
         return PlannedBelief(
-            scores=np.asarray(-np.argsort(order), dtype=np.float64),
-            draw=draw,
-            block=np.unique(dropped * (n + self._n_positions) + plan.first, return_inverse=True)[1].reshape(-1),
-            above=(plan.first[:, None] < plan.first[None, :]) & (lists[:, None] == lists[None, :]) & ~dropped[:, None],
+            scores=scores,
+            draw=with_trials(order, lists, plan.first, plan.phase, *trials_left),
+            block=block,
+            above=above,
             plan=plan,
         )
 
@@ -164,6 +163,8 @@ class RecurRank(PlannedExplorer):
         return {**{name: getattr(belief.plan, name) for name in (*PLAN, "fresh")}, "lists": lists}
 
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
+        if not np.any(ranking.memory["fresh"]):
+            return  # the plan is as it was
         rows = record.find(ranking.memory["documents"].tolist())
         for name in PLAN:
             record.tables[name][rows] = ranking.memory[name]
@@ -172,17 +173,10 @@ class RecurRank(PlannedExplorer):
         record.tables["clicks"][anew] = 0.0
 
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
-        noted = {name: np.asarray(ranking.memory[name])[ranking.shown] for name in ("first", "phase", "lists")}
-        part = noted["lists"] * (self._n_positions + 1) + noted["first"]
-        part[noted["phase"] == DROPPED] = -1
-        values, tried = np.unique(part, return_index=True)
-        tried = tried[values >= 0]
-        own = rows[ranking.shown][tried]
-        same = own >= 0
-        for name in ("first", "phase"):
-            same &= record.tables[name][own] == noted[name][tried]
-        record.tables["counts"][own[same]] += 1.0
-        record.tables["clicks"][own[same]] += clicks[tried[same]]
+        own = record.tables
+        lists, first, phase = (np.asarray(ranking.memory[name], np.int64) for name in ("lists", "first", "phase"))
+        tried = (rows, ranking.shown, clicks, lists, first, phase)
+        count_trials(*tried, own["first"], own["phase"], own["counts"], own["clicks"])
 
     def _take_over(self, before: PerQuery, matching: Matching) -> None:
         """Parts are of one length, and their trials of one set of features; units and order do not matter."""
@@ -207,15 +201,3 @@ def pieces(scores: Floats, n_positions: int, gap: float) -> tuple[list[int], int
     kept[:n_positions] = True
     n_kept = int(kept.sum())
     return (np.flatnonzero(scores[: n_kept - 1] - scores[1:n_kept] >= gap) + 1).tolist(), n_kept
-
-
-def _with_trials(order: Ints, plan: Plan, left: Floats, rng: np.random.Generator) -> Ints:
-    """One list's `order` with a document of each part, drawn by the trials that are left, moved to the part's front."""
-    order = order.copy()
-    active = plan.phase[order] != DROPPED
-    for first in np.unique(plan.first[order[active]]).tolist():
-        at = np.flatnonzero(active & (plan.first[order] == first))
-        remaining = np.cumsum(left[order[at]])
-        chosen = int(np.searchsorted(remaining, rng.random() * remaining[-1], side="right")) if remaining[-1] > 0 else 0
-        order[at[: chosen + 1]] = np.roll(order[at[: chosen + 1]], 1)
-    return order

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
+from fairexp.kernels.learning.orders import layers, net_orders
 from fairexp.rankers.bandits.parts.duels import Duels, ExchangeableBelief
-from fairexp.rankers.bandits.parts.orders import exchangeable, layers
+from fairexp.rankers.bandits.parts.orders import exchangeable
 from fairexp.types import Query
 
 FACTOR = 3.43
@@ -44,12 +47,16 @@ class TopRank(Duels):
         layer = layers(better)
         rng = self.stream.at(self.n_ranked) if rng is None else rng
         return ExchangeableBelief(
-            scores=np.asarray(better.sum(axis=1) - better.sum(axis=0), dtype=np.float64),
+            scores=net_orders(better),
             draw=np.lexsort((rng.random(query.n_candidates), layer)),
             block=layer,
             above=better,
             classes=exchangeable(layer, better, self._groups(query)),
         )
+
+    @property
+    def least(self) -> float:
+        return 2.0 * log(FACTOR * self.horizon)
 
     def _decided(self, lead: Floats, duels: Floats) -> Bools:
         counts = np.maximum(duels, 1.0)

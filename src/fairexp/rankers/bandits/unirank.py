@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.learning.orders import chains
 from fairexp.rankers.bandits.parts.bounds import bernoulli_kl
 from fairexp.rankers.bandits.parts.neighbours import Neighbours
 from fairexp.rankers.bandits.parts.query_memory import Table
@@ -29,40 +30,13 @@ class UniRank(Neighbours):
 
     def _order(self, tables: dict[str, Table], lists: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
         keys = rng.random(len(lists))
-        rank, is_open = np.empty(len(lists), dtype=np.int64), np.zeros(len(lists), dtype=np.bool_)
-        for each in np.unique(lists).tolist():
-            members = np.flatnonzero(lists == each)
-            trails = tables["lead"][np.ix_(members, members)] < 0
-            order, n_chained = chain(trails, keys[members], min(self.length, len(members)))
-            rank[members[order]] = np.arange(len(members))
-            is_open[members] = n_chained < min(self.length, len(members))
+        rank, is_open = chains(tables["lead"], lists, keys, self.length)
         return np.lexsort((keys, rank)), is_open
+
+    @property
+    def least(self) -> float:
+        return log(self.horizon) / log(2.0)  # kl((1 - x) / 2, 1 / 2) is at most x^2 ln 2
 
     def _decided(self, lead: Floats, duels: Floats) -> Bools:
         losing = 0.5 * (1.0 - lead / np.maximum(duels, 1.0))
         return np.asarray((lead > 0) & (duels * bernoulli_kl(losing, np.full_like(losing, 0.5)) >= log(self.horizon)))
-
-
-def chain(trails: Bools, keys: Floats, length: int) -> tuple[Ints, int]:
-    """An order (n,) whose first documents trail nobody that comes after them, and how many those are.
-
-    Of several that could come next, the one with the smallest of `keys` (n,) does. What is left when none can, or when
-    there are `length`, follows by the number of documents that it trails.
-
-    >>> chain(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool), np.array([0.1, 0.3, 0.2]), 3)
-    (array([2, 1, 0]), 3)
-    """
-    n_trailed = trails.sum(axis=1)
-    waiting = np.ones(len(keys), dtype=np.bool_)
-    order: list[int] = []
-    while len(order) < length:
-        ready = np.flatnonzero(waiting & (n_trailed == 0))
-        if len(ready) == 0:
-            break
-        chosen = int(ready[np.argmin(keys[ready])])
-        order.append(chosen)
-        waiting[chosen] = False
-        n_trailed = n_trailed - trails[:, chosen]
-    rest = np.flatnonzero(waiting)
-    rest = rest[np.lexsort((keys[rest], n_trailed[rest]))]
-    return np.concatenate([np.array(order, dtype=np.int64), rest]), len(order)

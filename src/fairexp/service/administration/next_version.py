@@ -73,9 +73,10 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     runtime.at = before.at
     if comparable and MODEL not in drop:
         runtime.scale.take_over(before.scale, matching, offset)
+        runtime.ranker = ranker = build_ranker(spec, parameters, scale=runtime.scale.scale)[0]
     seen = _in_units(matching, before, runtime)
     same = before.parameters == parameters and before.spec.length == spec.length
-    same = same and before.spec.constraints == spec.constraints
+    same = same and before.spec.constraints == spec.constraints and before.spec.prior == spec.prior
     if model and account and seen.is_identity and same:
         ranker.restore(before.ranker.state())  # to the bit
     else:
@@ -127,7 +128,8 @@ def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool
         staying = set(_told_groups(new.accounts)) if account else set()
         for name, amount in zip(_told_groups(old.accounts), np.concatenate(totals.exposures), strict=True):
             (kept if name in staying else lost).append(f"the account of {name} (exposure {amount:.4g})")
-    added = [f"feature {name!r} starts at weight 0" for name in fresh if by_feature]
+    believed = new.prior.weights if new.prior is not None else {}
+    added = [f"feature {name!r} starts at weight {believed.get(name, 0.0):g}" for name in fresh if by_feature]
     if after.ranker.keeps_account:
         was_there = set(_told_groups(old.accounts)) if account else set()
         starts = zip(_told_groups(new.accounts), np.concatenate(after.totals.exposures), strict=True)

@@ -227,8 +227,8 @@ class Runtime:
     def _rescale(self, centre: Floats, scale: Floats) -> None:
         """Go on with features in other units, and with what was learned in them."""
         factors = self.scale.use(centre, scale)
-        if self.ranker.n_ranked:
-            before, (self.ranker, _) = self.ranker, build_ranker(self.spec, self.parameters)
+        if self.ranker.n_ranked or self.spec.prior is not None:
+            before, (self.ranker, _) = self.ranker, build_ranker(self.spec, self.parameters, scale=self.scale.scale)
             self.ranker.take_over(before, self._units(factors))
 
     def _units(self, factors: Floats) -> Matching:
@@ -323,7 +323,8 @@ class Runtime:
         def part(name: str) -> State:
             return {key.removeprefix(name): value for key, value in arrays.items() if key.startswith(name)}
 
-        ranker, _ = build_ranker(spec, meta["parameters"])
+        scale = np.asarray(arrays["scale.scale"], dtype=np.float64)
+        ranker, _ = build_ranker(spec, meta["parameters"], scale=scale)
         ranker.restore(part("ranker."))
         numbers = {key: int(meta[key]) for key in ("version", "generation", "n_generations", "seq")}
         totals = Totals.restored(part("totals."), *owed_by(spec))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.errors import ArgumentError, FairexpError
+from fairexp.errors import ArgumentError, FairexpError, MissingExtraError
 from fairexp.fairness.constraint import Constraint
+from fairexp.prior import EVEN_SPREAD, Prior
 from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.base import Ranker
 from fairexp.registry import construct, parameters_of, ranker_names
@@ -26,6 +27,9 @@ RANKERS = tuple(name for name in ranker_names() if "grades" not in parameters_of
 """The rankers that a policy may name: all but those that must know the grades of documents. Import paths are not among
 them, because a request must not be able to load code."""
 
+ORDER_SPREAD = 1.0
+"""The mean squared difference between the logarithms of two of the first ten positions, about."""
+
 LARGEST = 1e15
 """Numbers beyond this have no use as parameters, and not all of them would come back from the store as they were."""
 
@@ -35,7 +39,18 @@ LARGEST_STATE = 900_000_000
 LARGE_STATE = 100_000_000
 """From here on a policy's answer warns of it."""
 
-SET_BY_POLICY = ("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups", "constraints")
+SET_BY_POLICY = (
+    "n_features",
+    "length",
+    "seed",
+    "exposure",
+    "tolerance",
+    "shares",
+    "beta",
+    "n_groups",
+    "constraints",
+    "prior",
+)
 
 
 def resolve_parameters(
@@ -76,13 +91,19 @@ def _check_plain(key: str, value: Any) -> None:
             raise invalid(f"parameters.{key}", "a number that is too large", f"numbers below {LARGEST:g}")
 
 
-def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranker, list[str]]:
-    """The ranker that `spec` describes with resolved `parameters`, new, and what its construction warned of."""
+def build_ranker(
+    spec: PolicySpec, parameters: Mapping[str, Any], *, scale: Floats | None = None
+) -> tuple[Ranker, list[str]]:
+    """The ranker that `spec` describes with resolved `parameters`, new, and what its construction warned of.
+
+    `scale` (d,) is what features are divided by before the ranker sees them, beyond what the policy declares.
+    """
     known: dict[str, Any] = {
         "n_features": spec.n_features,
         "length": spec.length,
         "seed": spec.seed,
         "exposure": spec.exposure,
+        "prior": prior_of(spec, np.ones(spec.n_features) if scale is None else scale),
     }
     if spec.constraints:
         known.update(constraints=[_constraint(each) for each in spec.constraints])
@@ -96,6 +117,8 @@ def build_ranker(spec: PolicySpec, parameters: Mapping[str, Any]) -> tuple[Ranke
             own = error.argument in SET_BY_POLICY
             field = error.argument if own else f"parameters.{error.argument}"
             raise invalid(field, error.given, error.expected, error.remedy) from None
+        except MissingExtraError as error:
+            raise ServiceError("invalid", f"ranker: {error}", field="ranker") from None
         except (MemoryError, OverflowError, TypeError, ValueError) as error:
             raise invalid("parameters", f"some with which no ranker can be made ({error})", "others") from error
     if ranker.n_features != spec.n_features:  # fixed weights bring their own number
@@ -137,6 +160,26 @@ def _about_size(ranker: Ranker) -> list[str]:
         f"parameters: {limits} may come to {most / 1e6:,.0f} MB of memory and of each snapshot; lower max_queries or "
         "max_documents to what is needed"
     ]
+
+
+def prior_of(spec: PolicySpec, scale: Floats) -> Prior | None:
+    """The policy's prior in the units that its ranker sees, which divides by `scale` (d,) beyond what is declared.
+
+    Where each query is scaled by its own range, weights are by that range, and so is what is given of the spread.
+    """
+    if spec.prior is None:
+        return None
+    declared = [1.0 if spec.scaling == "query" else column.scale or 1.0 for column in spec.columns]
+    units = np.array(declared) * scale
+    named = dict(spec.prior.weights)
+    spreads = dict(spec.prior.spread)
+    if spec.prior.caller_order is not None:
+        named[spec.columns[-1].name] = spec.prior.caller_order
+        spreads.setdefault(spec.columns[-1].name, ORDER_SPREAD)
+    weights = np.array([named.get(name, 0.0) for name in spec.feature_names])
+    given = np.array([spreads.get(name, np.nan) for name in spec.feature_names]) / np.square(units)
+    spread = np.where(np.isnan(given), EVEN_SPREAD, given)
+    return Prior(weights * units, strength=spec.prior.strength, spread=spread)
 
 
 def weights_of(ranker: Ranker) -> Floats | None:

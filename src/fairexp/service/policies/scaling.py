@@ -33,26 +33,32 @@ MOST_SHOWN = 10.0
 
 
 class DeclaredScale:
-    """What a policy says itself: shift and scale by feature, or each query's range. float32 (n, d) in and out.
+    """What a policy says itself: shift and scale by feature, or each query's range.
 
-    So either form of a request ranks the same.
+    float32 (n, sent) in and (n, d) out, so either form of a request ranks the same. Where the ranker sees the order of
+    candidates, that is the last column: minus the logarithm of the position.
     """
 
     def __init__(self, spec: PolicySpec) -> None:
         self.shift = np.array([column.shift or 0.0 for column in spec.columns])
         self.scale = np.array([column.scale or 1.0 for column in spec.columns])
         self.by_query = spec.scaling == "query"
+        self._n_sent, self._sees_order = spec.n_sent, spec.sees_order
         self._changes = bool(self.shift.any() or (self.scale != 1.0).any())
 
     def __call__(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         scaled = features
         if self._changes:
             with np.errstate(over="ignore"):  # what overflows is refused with all infinities
-                exact: Floats = (features.astype(np.float64) - self.shift) / self.scale
+                shift, scale = self.shift[: self._n_sent], self.scale[: self._n_sent]
+                exact: Floats = (features.astype(np.float64) - shift) / scale
                 scaled = exact.astype(np.float32)
         if self.by_query:
             scaled = np.array(scaled, order="C")
             scale_queries(scaled, np.array([0, len(scaled)]))
+        if self._sees_order:
+            order = -np.log(np.arange(1.0, len(scaled) + 1.0))
+            scaled = np.column_stack([scaled, order.astype(np.float32)])
         return scaled
 
 

@@ -14,7 +14,8 @@ from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
 from fairexp.mistakes import found_by_pydantic
-from fairexp.registry import FAIR, keeps_account
+from fairexp.prior import read_learned
+from fairexp.registry import FAIR, keeps_account, parameters_of
 from fairexp.service.policies.constraints import TAKEN, ConstraintSpec
 from fairexp.service.policies.forms import Label, Positive, Strict
 from fairexp.service.policies.rankers import RANKERS
@@ -24,6 +25,8 @@ from fairexp.yaml_reader import read_mapping
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 GROUP = "group"
 """The attribute of candidates that `groups` are the labels of."""
+CALLER_ORDER = "caller_order"
+"""The feature that a policy has whose prior goes by it: minus the logarithm of a candidate's place in the request."""
 
 
 class Feature(Strict):
@@ -63,6 +66,21 @@ class RetentionSpec(Strict):
     rankings_seconds: Positive = 7 * 86_400.0
 
 
+class PriorSpec(Strict):
+    """What a policy believes before its first click, worth `strength` observed pairs of documents.
+
+    `weights` are by feature, in the features' own units: a difference of 1 in score says that the odds of preferring
+    one candidate to another are e to 1. `caller_order` believes in the order in which requests list candidates: with 1,
+    the odds of the candidate at position i against that at j are j to i. `spread` is the mean squared difference of a
+    feature between two candidates, where the scale in force does not tell.
+    """
+
+    weights: dict[Label, Annotated[float, Field(ge=-1e30, le=1e30)]] = Field(default={})
+    caller_order: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    strength: Annotated[float, Field(ge=0, le=1e12)]
+    spread: dict[Label, Positive] = Field(default={})
+
+
 class PolicySpec(Strict):
     """A policy, as declared in a YAML file or over the API.
 
@@ -97,6 +115,7 @@ class PolicySpec(Strict):
     ] = "reciprocal"
     length: Annotated[int, Field(ge=1)] = 10
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    prior: PriorSpec | None = None
     feedback: FeedbackSpec = FeedbackSpec()
     retention: RetentionSpec = RetentionSpec()
 
@@ -110,8 +129,9 @@ class PolicySpec(Strict):
             raise ValueError(
                 f"groups: expected at least two groups with their shares, which {self.ranker} keeps fair, got none"
             )
-        if isinstance(self.features, list) and len(set(self.feature_names)) < len(self.features):
+        if isinstance(self.features, list) and len(set(self.feature_names)) < self.n_features:
             raise ValueError("features: expected names that differ, got one of them again")
+        self._check_prior()
         if self.retention.rankings_seconds < self.feedback.window_seconds:
             raise ValueError(
                 "retention.rankings_seconds: expected at least feedback.window_seconds "
@@ -119,22 +139,46 @@ class PolicySpec(Strict):
             )
         return self
 
+    def _check_prior(self) -> None:
+        if self.prior is None:
+            return
+        if "prior" not in parameters_of(self.ranker):
+            raise ValueError(f"prior: expected a ranker that can start from one, such as pairrank, got {self.ranker}")
+        for field, named in (("weights", self.prior.weights), ("spread", self.prior.spread)):
+            unknown = next((name for name in named if name not in self.feature_names), None)
+            if unknown is not None:
+                raise ValueError(f"prior.{field}: expected names of features, got {unknown!r}")
+
     @property
-    def n_features(self) -> int:
+    def n_sent(self) -> int:
+        """How many features requests carry for each candidate."""
         return self.features if isinstance(self.features, int) else len(self.features)
 
     @property
-    def columns(self) -> list[Feature]:
-        """Every feature in order; unnamed ones are called f0, f1, ..."""
+    def n_features(self) -> int:
+        """How many features the ranker sees."""
+        return self.n_sent + self.sees_order
+
+    @property
+    def sees_order(self) -> bool:
+        """Whether the order of candidates in a request is the last feature."""
+        return self.prior is not None and self.prior.caller_order is not None
+
+    @property
+    def sent(self) -> list[Feature]:
+        """The features that requests carry, in order; unnamed ones are called f0, f1, ..."""
         if isinstance(self.features, int):
-            return [Feature.model_construct(name=name) for name in self.feature_names]
+            return [Feature.model_construct(name=f"f{number}") for number in range(self.features)]
         return [each if isinstance(each, Feature) else Feature.model_construct(name=each) for each in self.features]
 
     @property
+    def columns(self) -> list[Feature]:
+        """Every feature that the ranker sees."""
+        return [*self.sent, Feature.model_construct(name=CALLER_ORDER, shift=0.0, scale=1.0)][: self.n_features]
+
+    @property
     def feature_names(self) -> list[str]:
-        if isinstance(self.features, int):
-            return [f"f{number}" for number in range(self.features)]
-        return [each.name if isinstance(each, Feature) else each for each in self.features]
+        return [column.name for column in self.columns]
 
     @property
     def group_names(self) -> list[str]:
@@ -197,8 +241,28 @@ def load_policies(path: Path) -> dict[str, PolicySpec]:
                 f"policies ({read.places[keys]})", repr(name), "names of small letters, digits, - and _, at most 64"
             )
         try:
-            found[name] = PolicySpec.model_validate(spec)
+            found[name] = PolicySpec.model_validate(_with_prior(spec, path.parent))
         except ValidationError as error:
             mistake = found_by_pydantic(error.errors(include_url=False), PolicySpec)
             raise replace(mistake, path=(*keys, *mistake.path)).at(read.places) from None
     return found
+
+
+def _with_prior(given: Any, folder: Path) -> Any:
+    """A policy with the prior that its `prior: {file: ...}` names, and with that file's curve if it has none itself."""
+    named = given.get("prior") if isinstance(given, dict) else None
+    if not isinstance(named, dict) or not isinstance(named.get("file"), str):
+        return given
+    learned = read_learned(folder / named["file"])
+    prior = {
+        "weights": dict(zip(learned.names, learned.prior.weights.tolist(), strict=True)),
+        "spread": {
+            name: spread
+            for name, spread in zip(learned.names, learned.prior.spread.tolist(), strict=True)
+            if spread > 0
+        },
+        "strength": learned.prior.strength,
+    }
+    own = {key: value for key, value in named.items() if key != "file"}
+    curve = {} if learned.exposure is None else {"exposure": learned.exposure}
+    return {**curve, **given, "prior": {**prior, **own}}

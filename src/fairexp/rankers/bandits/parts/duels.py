@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.learning.orders import count_duels
 from fairexp.rankers.bandits.parts.orders import add_orders
 from fairexp.rankers.bandits.parts.per_query import PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
@@ -40,38 +41,30 @@ class Duels(PlannedExplorer):
 
     fields: ClassVar = {"lead": Field(axes=2), "duels": Field(axes=2), "better": Field(np.bool_, axes=2)}
 
+    @property
+    @abstractmethod
+    def least(self) -> float:
+        """No order is certain while the square of its lead is below this times the number of duels."""
+
     @abstractmethod
     def _decided(self, lead: Floats, duels: Floats) -> Bools:
-        """Whether each lead (by row, over the column) is large enough after so many duels to be certain."""
+        """Whether each lead (p,) is large enough after so many duels (p,) to be certain."""
 
     def _notes(self, query: Query, belief: Belief) -> dict[str, NDArray[np.generic]]:
         assert isinstance(belief, ExchangeableBelief)
         return {"classes": belief.classes}
 
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
-        found = self._compared(record, rows, ranking, clicks)
-        if found is not None and add_orders(record.tables["better"], found):
+        tables, classes = record.tables, np.asarray(ranking.memory["classes"], dtype=np.int64)
+        pairs = count_duels(tables["lead"], tables["duels"], rows, classes, ranking.shown, clicks, self.least)
+        if len(pairs) == 0:
+            return
+        winners, losers = pairs.T
+        decided = self._decided(tables["lead"][winners, losers], tables["duels"][winners, losers])
+        found: Bools = np.zeros_like(tables["better"])
+        found[winners[decided], losers[decided]] = True
+        if add_orders(tables["better"], found):
             self._reorder(record, rows, ranking)
-
-    def _compared(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> Bools | None:
-        """Count the duels; the orders (N, N) between the record's documents that are certain now, None if none."""
-        classes = np.asarray(ranking.memory["classes"])
-        clicked = np.zeros(len(rows))
-        clicked[ranking.shown] = clicks
-        known = np.flatnonzero(rows >= 0)
-        difference = clicked[known][:, None] - clicked[known][None, :]
-        difference *= classes[known][:, None] == classes[known][None, :]
-        if not difference.any():
-            return None
-        here = np.ix_(rows[known], rows[known])
-        lead, duels = record.tables["lead"][here] + difference, record.tables["duels"][here] + np.abs(difference)
-        record.tables["lead"][here], record.tables["duels"][here] = lead, duels
-        decided = (difference != 0) & (duels > 0) & self._decided(lead, duels)
-        if not decided.any():
-            return None
-        found: NDArray[np.bool_] = np.zeros_like(record.tables["better"])
-        found[here] = decided
-        return found
 
     def _reorder(self, record: QueryRecord, rows: Ints, ranking: Ranking) -> None:
         """Act on orders that have become certain."""

@@ -1,10 +1,13 @@
-"""Certain orders as relations: their closure, layers and blocks, and which documents are exchangeable."""
+"""Certain orders as relations: their closure, those of an optimist, and which documents are exchangeable."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.kernels.learning.linear import top_documents
+from fairexp.kernels.learning.orders import orders_between
+from fairexp.kernels.learning.rates import interval_orders
 from fairexp.types import Belief
 
 
@@ -28,46 +31,14 @@ def add_orders(better: Bools, found: Bools) -> bool:
     return changed
 
 
-def layers(better: Bools) -> Ints:
-    """The layer (n,) of each document: 0 has nothing above it, the next nothing but that, and so on.
-
-    >>> layers(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool))
-    array([0, 1, 0])
-    """
-    n_above = better.sum(axis=0)
-    layer = np.zeros(len(better), dtype=np.int64)
-    placed = n_above == 0
-    ready, level = placed.copy(), 0
-    while not placed.all():
-        level += 1
-        n_above = n_above - better[ready].sum(axis=0)
-        ready = (n_above == 0) & ~placed
-        layer[ready] = level
-        placed |= ready
-    return layer
-
-
-def blocks_along(order: Ints, better: Bools) -> Ints:
-    """The block (n,) of each document: `order` is cut wherever all orders across the cut are certain."""
-    n = len(order)
-    uncertain = ~better[np.ix_(order, order)]
-    last = np.where(np.triu(uncertain), np.arange(n), 0).max(axis=1)
-    ends = np.maximum.accumulate(last) == np.arange(n)
-    block = np.empty(n, dtype=np.int64)
-    block[order] = np.concatenate([[0], np.cumsum(ends[:-1])])
-    return block
-
-
 def interval_belief(scores: Floats, lower: Floats, upper: Floats, rng: np.random.Generator) -> Belief:
     """The belief of an optimist: shown by upper bound, and certain where one's lower exceeds the other's upper.
 
     Equal bounds go at random. Blocks end where every interval above lies above every interval below.
     """
-    order = np.lexsort((rng.random(len(scores)), -upper))
-    ends = np.minimum.accumulate(lower[order])[:-1] > upper[order][1:]
-    block = np.empty(len(scores), dtype=np.int64)
-    block[order] = np.concatenate([[0], np.cumsum(ends)])
-    return Belief(scores=scores, draw=order, block=block, above=lower[:, None] > upper[None, :])
+    order = top_documents(upper, rng.random(len(scores)), len(scores))
+    block, above = interval_orders(lower, upper, order)
+    return Belief(scores=scores, draw=order, block=block, above=above, upper=upper)
 
 
 def exchangeable(block: Ints, better: Bools, groups: Ints | None) -> Ints:
@@ -79,8 +50,8 @@ def exchangeable(block: Ints, better: Bools, groups: Ints | None) -> Ints:
     """
     if groups is None:
         return block
-    between = better & (groups[:, None] != groups[None, :])
-    if not between.any():
+    if not orders_between(better, groups):
         return np.asarray(block * (groups.max() + 1) + groups)
+    between = better & (groups[:, None] != groups[None, :])
     stands = np.column_stack([block, groups, between, between.T])
     return np.unique(stands, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

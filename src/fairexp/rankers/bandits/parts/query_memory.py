@@ -21,6 +21,9 @@ DOCUMENT_BYTES = 150
 """About what a document's id of some twenty letters takes, and where it is found."""
 
 
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One number per document (`axes=1`), or per pair of documents (`axes=2`); or `width` numbers per document."""
@@ -107,6 +110,9 @@ class QueryMemory:
         self.records[query_id] = record
         while len(self.records) > self.max_queries:
             del self.records[next(iter(self.records))]
+        if documents == record.documents:
+            record.seen[:] = number
+            return record, _NONE
         rows = record.find(documents)
         new = [each for each, row in zip(documents, rows.tolist(), strict=True) if row == UNKNOWN]
         if new:

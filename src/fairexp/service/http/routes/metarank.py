@@ -38,7 +38,7 @@ async def rank(request: Request, model: str, explain: Annotated[bool, Query()] =
         request,
         "max_body_bytes",
         read_metarank,
-        columns=tuple((column.name, column.default) for column in spec.columns),
+        columns=tuple((column.name, column.default) for column in spec.sent),
         group_field=spec.group_field,
         max_candidates=service.settings.max_candidates,
         max_fields=service.settings.max_features,

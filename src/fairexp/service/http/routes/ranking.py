@@ -35,7 +35,7 @@ async def rank(request: Request, policy: str, explain: Annotated[bool, Query()] 
     started = time.perf_counter()
     service = service_of(request)
     spec = service.expected(policy)
-    limits = {"n_features": spec.n_features, "max_candidates": service.settings.max_candidates}
+    limits = {"n_features": spec.n_sent, "max_candidates": service.settings.max_candidates}
     asked = await service.read(request, "max_body_bytes", read_ranking, **limits)
     ranked = await service.rank(
         policy,

@@ -7,10 +7,10 @@ import pytest
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
-from fairexp.kernels.learning.interleaving import draft_duel
+from fairexp.interleaving import team_draft
 from fairexp.kernels.learning.linear import scale_to_unit
-from fairexp.rankers.dbgd import DBGD, unit_vector
-from fairexp.rankers.interleaving import team_draft
+from fairexp.rankers.descent.dbgd import DBGD
+from fairexp.rankers.descent.rivals import unit_vectors
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 
@@ -29,45 +29,42 @@ def test_keeps_the_contract(interleaving):
 def test_a_win_moves_the_weights_by_the_rate_along_the_direction_and_a_loss_does_not():
     ranker = DBGD(4, learning_rate=0.25, decay=0.5, seed=2)
     ranking = ranker.rank(some_query())
-    credit, direction = ranking.memory["credit"], ranking.memory["direction"]
+    team, (direction,) = ranking.memory["credit"], ranking.memory["directions"]
     assert np.linalg.norm(direction) == pytest.approx(1.0)
-    for losing in (credit < 0, np.zeros(10, dtype=bool), credit == 0, np.ones(10, dtype=bool)):
-        if (credit[losing]).sum() <= 0:
-            ranker.update(ranking, losing)
-            assert not ranker.weights.any()
-    ranker.update(ranking, credit > 0)
+    assert (team == 0).sum() == (team == 1).sum() == 5
+    for losing in (team == 0, np.zeros(10, dtype=bool), np.ones(10, dtype=bool)):
+        ranker.update(ranking, losing)
+        assert not ranker.weights.any()
+    ranker.update(ranking, team == 1)
     assert ranker.weights == pytest.approx(0.25 * direction)
-    ranker.update(ranking, credit > 0)
+    ranker.update(ranking, team == 1)
     assert ranker.weights == pytest.approx(0.375 * direction)
 
 
 def test_probabilistic_duel_moves_only_when_the_rival_probably_won():
     ranker = DBGD(4, interleaving="probabilistic", seed=2)
     ranking = ranker.rank(some_query())
-    chance = ranking.memory["credit"]
-    best, worst = np.arange(10) == np.argmax(chance), np.arange(10) == np.argmin(chance)
-    assert chance.min() < 0.5 < chance.max()
+    ours, rivals = ranking.memory["credit"].T
+    best, worst = np.arange(10) == np.argmax(rivals / ours), np.arange(10) == np.argmin(rivals / ours)
+    assert (rivals < ours).any() and (rivals > ours).any()
     ranker.update(ranking, worst)
     assert not ranker.weights.any()
     ranker.update(ranking, best)
-    assert ranker.weights == pytest.approx(0.01 * ranking.memory["direction"])
+    assert ranker.weights == pytest.approx(0.01 * ranking.memory["directions"][0])
 
 
 def test_directions_are_uniform_on_the_sphere():
     rng = np.random.default_rng(0)
-    directions = np.array([unit_vector(3, rng) for _ in range(4000)])
+    directions = unit_vectors(4000, 3, rng)
     assert directions.mean(axis=0) == pytest.approx(np.zeros(3), abs=0.05)
     assert directions.T @ directions / 4000 == pytest.approx(np.eye(3) / 3, abs=0.03)
-    assert {float(unit_vector(1, rng)[0]) for _ in range(50)} == {-1.0, 1.0}
+    assert set(unit_vectors(50, 1, rng)[:, 0].tolist()) == {-1.0, 1.0}
 
 
-def test_the_zero_vector_stays_as_it_is_and_a_duel_along_it_has_no_winner():
-    zero = np.zeros(3)
-    assert not scale_to_unit(zero) and not zero.any()
-    scores, shown, team = np.empty(5), np.empty(4, dtype=np.int64), np.empty(4)
-    rng = np.random.default_rng(0)
-    draft_duel(rng.random((5, 3)), rng.random(3), zero, 1.0, rng.random(9), scores, shown, team)
-    assert sorted(shown) == sorted(np.argsort(-scores)[:4]) and not team.any()
+def test_the_zero_vector_stays_as_it_is():
+    vectors = np.array([[0.0, 0.0], [3.0, 4.0]])
+    scale_to_unit(vectors)
+    assert vectors.tolist() == [[0.0, 0.0], [0.6, 0.8]]
 
 
 def test_a_draft_is_that_of_the_two_score_lists():
@@ -76,11 +73,11 @@ def test_a_draft_is_that_of_the_two_score_lists():
     ranker.weights = np.array([1.0, -2.0, 0.5, 0.0])
     ranking = ranker.rank(query)
     rng = DBGD(4, length=6, seed=3).stream.at(0)
-    direction = unit_vector(4, rng)
-    rival = query.features @ (ranker.weights + direction)
-    shown, credit = team_draft(query.features @ ranker.weights, rival, length=6, rng=rng)
-    assert np.array_equal(ranking.memory["direction"], direction)
-    assert np.array_equal(ranking.shown, shown) and np.array_equal(ranking.memory["credit"], credit)
+    directions = unit_vectors(1, 4, rng)
+    scores = np.stack([query.features @ ranker.weights, query.features @ (ranker.weights + directions[0])])
+    mixed = team_draft(scores, length=6, rng=rng)
+    assert np.array_equal(ranking.memory["directions"], directions)
+    assert np.array_equal(ranking.shown, mixed.shown) and np.array_equal(ranking.memory["credit"], mixed.team)
 
 
 def test_equal_documents_are_shown_in_random_order():

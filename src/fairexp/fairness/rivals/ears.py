@@ -1,0 +1,82 @@
+"""EARS: shuffles as much of the top of the list as costs hardly any clicks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairexp.arrays import Floats, Ints
+from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory
+from fairexp.kernels.learning.linear import top_documents
+from fairexp.randomness import Seed
+from fairexp.rankers.base import TradeOff
+from fairexp.types import Query
+from fairexp.validation import check_number
+
+
+class EARS(LearnedRelevance):
+    """Ranks by estimated relevance, then shuffles the longest prefix that loses at most `loss` of the clicks by it.
+
+    Clicks are expected as a cascade has them: users read from the top, click a document with the probability of its
+    relevance (0 to 1) and leave; after one that they do not click they go on with probability `patience`. It is fair
+    to documents that are about equally good, knows no groups and keeps no account. Relevance is as `FairCo` has it.
+
+    Jeunen and Goethals, "Top-k contextual bandits with equity of exposure", RecSys 2021.
+    """
+
+    trade_off = TradeOff("loss", (0.0, 0.01, 0.02, 0.05, 0.1))
+    fair_to = "item exposure in expectation, among items about equally good, per query"
+    needs = "position bias; how patient users are"
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        exposure: str | Path | ArrayLike = "reciprocal",
+        loss: float = 0.02,
+        patience: float = 0.9,
+        regularization: float = 1.0,
+        clip: float = 0.01,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(
+            n_features, length=length, exposure=exposure, regularization=regularization, clip=clip, seed=seed
+        )
+        self.loss = check_number("loss", loss, at_least=0.0, at_most=1.0)
+        self.patience = check_number("patience", patience, above=0.0, at_most=1.0)
+
+    def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
+        shown: Ints = top_documents(scores, rng.random(len(scores)), self.length)
+        chances = click_chances(np.clip(scores[shown], 0.0, 1.0), self.patience)
+        kept = chances >= (1.0 - self.loss) * chances[0]
+        n_shuffled = len(kept) if kept.all() else int(np.argmin(kept))
+        shown[:n_shuffled] = rng.permutation(shown[:n_shuffled])
+        return shown
+
+
+def click_chances(rates: Floats, patience: float) -> Floats:
+    """The chance (k,) of a click on a list with these click `rates` (k,) if its first 1, 2, ..., k are shuffled.
+
+    Someone who has seen m documents of a shuffled prefix has seen each subset of m with the same chance; the sum of
+    the subsets' products is an elementary symmetric polynomial, which grows by one document at a time.
+
+    >>> click_chances(np.array([1.0, 0.0]), 0.5)
+    array([0.5  , 0.375])
+    """
+    k = len(rates)
+    passed = 1.0 - rates
+    through = np.concatenate([[1.0], np.cumprod(passed)])
+    leaves = patience ** np.arange(k + 1) * np.append(np.full(k, 1.0 - patience), 1.0)
+    sizes = np.arange(1, k + 1)
+    symmetric = np.zeros(k + 1)
+    symmetric[0] = 1.0
+    chances = np.empty(k)
+    for n in range(1, k + 1):
+        symmetric[1 : n + 1] += passed[n - 1] * symmetric[:n]
+        subsets = np.concatenate([[1.0], np.cumprod((n + 1 - sizes[:n]) / sizes[:n])])
+        left = leaves[: n + 1] @ (symmetric[: n + 1] / subsets) + leaves[n + 1 :] @ through[n + 1 :]
+        chances[n - 1] = 1.0 - left
+    return chances

@@ -1,0 +1,77 @@
+"""Greedy re-ranking in the manner of xQuAD: each list by itself is mixed from the groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairexp.arrays import Floats, Ints
+from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit, Queues
+from fairexp.fairness.rivals.parts.learned import Memory
+from fairexp.randomness import Seed
+from fairexp.rankers.base import TradeOff
+from fairexp.types import Query
+from fairexp.validation import check_number
+
+
+class XQuAD(FairToGroups):
+    """Fills positions from the top by (1 - `control`) relevance + `control` w_g (1 - share of group g in the list).
+
+    w_g is the group's share of all merit. It looks at the list so far and at nothing else: the plain control for
+    methods that keep an account over rounds. Relevance and `merit` are as `FairCo` has them.
+
+    Abdollahpouri, Burke and Mobasher, "Managing popularity bias in recommender systems with personalized re-ranking",
+    FLAIRS 2019, after Santos, Macdonald and Ounis, "Exploiting query reformulations for web search result
+    diversification", WWW 2010.
+    """
+
+    trade_off = TradeOff("control", (0.0, 0.25, 0.5, 0.75, 1.0))
+    fair_to = "group share of positions in each list"
+    needs = "position bias (to learn relevance); merit by group, or it is estimated"
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        exposure: str | Path | ArrayLike = "reciprocal",
+        merit: Merit = "estimated",
+        n_groups: int | None = None,
+        control: float = 0.5,
+        regularization: float = 1.0,
+        clip: float = 0.01,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(
+            n_features,
+            length=length,
+            exposure=exposure,
+            merit=merit,
+            n_groups=n_groups,
+            regularization=regularization,
+            clip=clip,
+            seed=seed,
+        )
+        self.control = check_number("control", control, at_least=0.0, at_most=1.0)
+
+    def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
+        assert query.groups is not None
+        n = min(self.length, len(scores))
+        ties = rng.permutation(self.n_groups).tolist()
+        queues = Queues(scores, query.groups, rng.random(len(scores)), n_groups=self.n_groups, length=n)
+        wanted, counts = (self.control * self.shares()).tolist(), [0] * self.n_groups
+        shown = []
+        for position in range(n):
+            best, chosen = -np.inf, -1
+            for group in ties:
+                score = queues.score(group)
+                if score is None:
+                    continue
+                value = (1.0 - self.control) * score + wanted[group] * (1.0 - counts[group] / max(position, 1))
+                if value > best:
+                    best, chosen = value, group
+            shown.append(queues.take(chosen))
+            counts[chosen] += 1
+        return np.array(shown, dtype=np.int64)

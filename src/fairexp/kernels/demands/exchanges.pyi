@@ -1,0 +1,9 @@
+from fairexp.arrays import Ints
+from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.search.rounds import Round
+
+class Exchanges:
+    template: Ints
+    cost: int
+    looks: int
+    def __init__(self, round: Round, owed: Owed) -> None: ...

@@ -1,0 +1,1 @@
+"""Loops of the fair rankers that FairExp is compared with."""

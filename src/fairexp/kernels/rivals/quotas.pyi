@@ -1,0 +1,6 @@
+from fairexp.arrays import Floats, Ints
+
+RIDGE: float
+
+def quotas(E: Floats, R: Floats, least: Floats, most: float, total: float, floor: float) -> Floats: ...
+def vertical_lists(quota: Floats, order: Ints, P: Floats, n_lists: int, once: bool) -> Ints: ...

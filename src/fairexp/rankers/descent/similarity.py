@@ -1,0 +1,83 @@
+"""Multileave gradient descent in a small space: rivals differ in how much they resemble some documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairexp.arrays import Floats, State
+from fairexp.errors import StateError
+from fairexp.randomness import Seed
+from fairexp.rankers.descent.mgd import PMGD
+from fairexp.rankers.descent.recent import Recent
+from fairexp.rankers.descent.rivals import unit_vectors, weight_rows
+from fairexp.rankers.matching import Matching
+from fairexp.rankers.scaling import shortened
+from fairexp.types import Query, Ranking
+from fairexp.validation import check_count
+
+
+class SimMGD(PMGD):
+    """P-MGD that scores documents by their dot products with `references` documents, and weighs those.
+
+    The references are the first documents shown; until there are enough, nothing is learned. A weighted sum of dot
+    products is a linear score, so the model is kept as its weights (d,): a direction in the space of references is
+    drawn uniformly from its sphere, and is in the space of features the sum of the references that it weighs.
+
+    With few references it learns fast, and ends where a sum of them is the best that it can be.
+
+    Oosterhuis and de Rijke, "Balancing speed and quality in online learning to rank for information retrieval", CIKM
+    2017.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        candidates: int = 19,
+        references: int = 50,
+        step: float = 1.0,
+        learning_rate: float = 0.01,
+        decay: float = 1.0,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(
+            n_features,
+            length=length,
+            candidates=candidates,
+            step=step,
+            learning_rate=learning_rate,
+            decay=decay,
+            seed=seed,
+        )
+        self.references = check_count("references", references)
+        self._known = Recent(self.references, self.n_features)
+
+    def _directions(self, query: Query, rng: np.random.Generator) -> Floats:
+        return self._mixtures(rng) @ self._known.table
+
+    def _mixtures(self, rng: np.random.Generator) -> Floats:
+        """Directions (c, references) in the space of references; none while there are too few."""
+        return unit_vectors(self.candidates if self._known.is_full else 0, self.references, rng)
+
+    def _shown(self, ranking: Ranking) -> None:
+        if not self._known.is_full:
+            self._known.add(shortened(ranking.features)[: self.references - self._known.count])
+
+    def _take_over(self, before: Any, matching: Matching) -> None:
+        if before.references != self.references:
+            raise StateError(
+                f"ranker: a model of {before.references} references cannot be taken over by one of {self.references}; "
+                f"give both as many"
+            )
+        super()._take_over(before, matching)
+        self._known.put(weight_rows(before._known.table, matching), before._known.count)
+
+    def _state(self) -> State:
+        return {**super()._state(), "references": self._known.table.copy(), "n_known": np.array(self._known.count)}
+
+    def _restore(self, arrays: State) -> None:
+        super()._restore(arrays)
+        self._known.put(np.asarray(arrays["references"]), int(arrays["n_known"]))

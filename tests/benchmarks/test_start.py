@@ -1,0 +1,37 @@
+"""The bar of a prior, on short runs: as good as the prior from the first round, and no worse in the end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks.start import compare_starts
+from fairexp.data import Dataset, open_data, read_letor
+
+SHARED = Path(os.environ.get("FAIREXP_SHARED_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
+needs_mq2008 = pytest.mark.skipif(not (SHARED / "MQ2008").is_dir(), reason="MQ2008 is not here")
+
+
+@pytest.mark.parametrize("world", ["mslr-pagerank", "mslr-inlink"])
+def test_worlds_start_as_good_as_the_prior(world: str) -> None:
+    train = open_data(world, n_queries=100)
+    test = open_data(world, n_queries=60, part="test").without_irrelevant()
+    found = compare_starts(train, test, "perfect", n_grades=5, rounds=200, seeds=3)
+    assert found.starts_well and found.with_prior.mean > found.without.mean + 0.05
+    assert found.gained.mean >= 0.0
+
+
+@pytest.mark.shared_data
+@needs_mq2008
+@pytest.mark.parametrize("user", ["perfect", "navigational"])
+def test_mq2008_starts_as_good_as_the_prior(user: str) -> None:
+    train, test = (_part(name) for name in ("S1", "S5"))
+    found = compare_starts(train, test.without_irrelevant(), user, n_grades=3, rounds=400, seeds=5)
+    assert found.starts_well and found.with_prior.mean > found.without.mean
+    assert found.ends_well
+
+
+def _part(name: str) -> Dataset:
+    return read_letor(SHARED / "MQ2008" / f"{name}.txt", n_features=46, cache=False)
