@@ -11,18 +11,22 @@ import httpx
 import numpy as np
 import pytest
 
+from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError
 from fairexp.rankers.pairrank import PairRank
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
+from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.records import Event, Shown
 from fairexp.service.policies.rankers import try_out
 from fairexp.service.policies.scaling import DeclaredScale
 from fairexp.service.policies.spec import Feature, PolicySpec, load_policies, parse_policy
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import Kind
 from fairexp.service.views.reports import policy_report
-from tests.service.worlds import SPEC, play, rank_body
+from tests.service.worlds import SPEC, candidates, play, rank_body
 
 Serve = Callable[..., httpx.Client]
 PLAIN = SPEC.model_dump(mode="json")
@@ -60,9 +64,17 @@ def test_a_ranker_whose_extra_is_missing_is_refused(monkeypatch: pytest.MonkeyPa
     assert (caught.value.status, caught.value.field) == (422, "ranker")
 
 
-def test_fairness_by_item_is_refused_because_a_policy_hands_on_no_ids() -> None:
-    with pytest.raises(ServiceError, match="query_id"):
-        try_out(SPEC.model_copy(update={"ranker": "mcfair", "parameters": {"level": "item"}}))
+def test_fairness_by_item_goes_by_ids_and_is_replayed_bit_for_bit() -> None:
+    runtime, _ = Runtime.new(SPEC.model_copy(update={"ranker": "mcfair", "parameters": {"level": "item"}}))
+    assert runtime.needs_query_id
+    twin = Runtime.restored(runtime.spec, *runtime.state())
+    for number in range(12):
+        shown, _ = runtime.rank(candidates(number, query_id=f"q{number % 2}"), at=float(number))
+        back = Shown.read(shown.payload(), seq=shown.seq, at=shown.at)
+        twin.show_again(back)
+        clicks = [Event(str(number), "click", 0, 1.0)]
+        twin.learn_again(back, runtime.learn(OpenRanking.of(shown), clicks, at=float(number)))
+    assert first_difference(runtime.state()[1], twin.state()[1]) is None
 
 
 @pytest.mark.parametrize(

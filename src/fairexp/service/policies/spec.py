@@ -85,10 +85,10 @@ class PriorSpec(Strict):
     feature between two candidates, where the scale in force does not tell.
     """
 
-    weights: dict[Label, Annotated[float, Field(ge=-1e30, le=1e30)]] = {}
+    weights: dict[Label, Annotated[float, Field(ge=-1e30, le=1e30)]] = Field(default={})
     caller_order: Annotated[float, Field(gt=0, le=1e6)] | None = None
     strength: Annotated[float, Field(ge=0, le=1e12)]
-    spread: dict[Label, Positive] = {}
+    spread: dict[Label, Positive] = Field(default={})
 
 
 class ItemsSpec(Strict):
