@@ -203,7 +203,7 @@ def _for_one(
     if not best.exact:
         draw = Draw(order, demand.groups, *relation)
         shown, regret = _in_draws_order(draw, demand, best.template, exposure, scope=scope, ties=ties)
-    outcome = _outcome(shown, demand, best.unfairness_bound, exposure)
+    outcome = outcome_of(shown, demand, best.unfairness_bound, exposure)
     return BestRanking(shown, regret, best.exact, min(best.regret_bound, regret), (outcome,))
 
 

@@ -48,4 +48,6 @@ def clicks_by_team(team: Ints, clicks: Bools | Ints, n_rankers: int) -> Floats:
     >>> clicks_by_team(np.array([-1, 1, 0, 1]), np.array([True, True, False, True]), 2)
     array([0., 2.])
     """
-    return np.bincount(team + 1, weights=clicks, minlength=n_rankers + 1)[1:]
+    return np.asarray(
+        np.bincount(team + 1, weights=clicks.astype(np.float64), minlength=n_rankers + 1)[1:], dtype=np.float64
+    )

@@ -19,7 +19,17 @@ from tests.service.worlds import SPEC, play, rank
 
 Start = Callable[..., Engine]
 RANKERS = (
-    *("fairexp-pairrank", "pairrank", "pdgd", "fairco", "fairexp-random", "pdgd-neural", "fara", "p-mmf", "offr-pairrank"),
+    *(
+        "fairexp-pairrank",
+        "pairrank",
+        "pdgd",
+        "fairco",
+        "fairexp-random",
+        "pdgd-neural",
+        "fara",
+        "p-mmf",
+        "offr-pairrank",
+    ),
     *("dbgd", "dp-dbgd", "mp-dgd", "mgd", "p-mgd", "cps", "sim-mgd", "c-mgd", "nsgd", "dsp"),
 )
 

@@ -239,7 +239,19 @@ def test_it_says_what_was_seen(started: Start, sqlite_address: str) -> None:
 @pytest.mark.parametrize(
     "ranker",
     [
-        *("fairexp-pairrank", "pdgd", "pdgd-neural", "dbgd", "fairco", "p-mgd", "cps", "sim-mgd", "c-mgd", "nsgd", "dsp"),
+        *(
+            "fairexp-pairrank",
+            "pdgd",
+            "pdgd-neural",
+            "dbgd",
+            "fairco",
+            "p-mgd",
+            "cps",
+            "sim-mgd",
+            "c-mgd",
+            "nsgd",
+            "dsp",
+        ),
         *("fara", "mmf", "offr-c3-ucb"),
     ],
 )

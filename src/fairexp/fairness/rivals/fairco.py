@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.ledger import amounts_by_group
 from fairexp.fairness.rivals.parts.groups import Merit
 from fairexp.fairness.rivals.parts.learned import Memory

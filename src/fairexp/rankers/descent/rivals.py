@@ -81,7 +81,7 @@ class RivalRanker(Climber):
         if self.interleaving == "team-draft":
             counts = clicks_by_team(np.asarray(credit, dtype=np.int64), clicks, n_contestants)
             return np.asarray(counts - counts[0])
-        return marginal_preferences(np.asarray(credit, dtype=np.float64), clicks, base=0)
+        return marginal_preferences(np.asarray(credit, dtype=np.float64), clicks > 0, base=0)
 
     def _learn(self, ranking: Ranking, clicks: Bools, winners: Ints) -> None:
         """Learn that the rivals `winners` won."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from fairexp.service.problems import ServiceError, invalid
 
-
 Group = str | dict[str, str] | None
 """A name, or one for each attribute where the policy has several."""
 

@@ -64,6 +64,7 @@ class Candidates:
             features=self.features[kept],
         )
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
     """Where a constraint stands: what its groups (G,) have had as it counts that, and are owed; its largest gap.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
