@@ -39,8 +39,11 @@ LOOK_EVERY = 50
 
 Variant = dict[str, Any]
 VARIANTS: dict[str, tuple[Variant, Variant]] = {
+    "paper": ({"certainty": "paper", "regularization": 10.0}, {}),
+    "costs": ({"regularization": 10.0}, {}),
     "default": ({}, {}),
     "fairest": ({}, {"ties": "fairest"}),
+    "a tenth": ({}, {"tolerance": 0.01}),
 }
 """Arguments of PairRank and of FairExp by name."""
 
@@ -92,9 +95,7 @@ def build(host: Variant, around: Variant) -> Callable[[int, int], FairExp]:
     )
 
 
-def play(
-    name: str, user: str, seed: int, rounds: int, make: Callable[[int, int], FairExp]
-) -> dict[str, float]:
+def play(name: str, user: str, seed: int, rounds: int, make: Callable[[int, int], FairExp]) -> dict[str, float]:
     """One run: queries and coins depend on the seed alone, so that variants can be compared in pairs."""
     parts = opened(name)
     assert parts is not None
@@ -196,8 +197,10 @@ def table(rows: list[dict[str, Any]], variants: tuple[str, ...]) -> list[str]:
 
 
 def _line(data: str, user: str, variant: str, first: str, rows: list[dict[str, Any]]) -> str:
-    own, base = ({row["seed"]: row for row in rows if (row["data"], row["user"], row["variant"]) == (data, user, name)}
-                 for name in (variant, first))
+    own, base = (
+        {row["seed"]: row for row in rows if (row["data"], row["user"], row["variant"]) == (data, user, name)}
+        for name in (variant, first)
+    )
     if not own:
         return ""
     mean = {key: float(np.mean([row[key] for row in own.values()])) for key in ("online", "held_out", "gap", "seconds")}

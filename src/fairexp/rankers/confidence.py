@@ -58,6 +58,12 @@ class Confidence:
         self.inverse -= projected.T @ projected
         self.log_det_ratio += 2.0 * float(np.log(np.diag(factor)).sum())
 
+    def regularize(self, regularization: float) -> None:
+        """Let M start from this."""
+        self._matrix.flat[:: len(self._matrix) + 1] += regularization - self.regularization
+        self.regularization = regularization
+        self._refresh()
+
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
         self._matrix = matching.square(before.seen)
@@ -102,6 +108,7 @@ class Confidence:
             "counts": np.array([len(rows) for rows in self._waiting], dtype=np.int64),
             "inverse": self.inverse.copy(),
             "log_det_ratio": np.array(self.log_det_ratio),
+            "regularization": np.array(self.regularization),
         }
 
     def restore(self, arrays: State) -> None:
@@ -110,6 +117,7 @@ class Confidence:
         self._waiting = np.split(waiting, np.cumsum(counts)[:-1]) if len(counts) else []
         self.inverse = np.array(arrays["inverse"], dtype=np.float64)
         self.log_det_ratio = float(arrays["log_det_ratio"])
+        self.regularization = float(arrays["regularization"])
 
 
 class DiagonalConfidence:
@@ -131,6 +139,11 @@ class DiagonalConfidence:
         """Count the preference rows (m, d)."""
         self.diagonal = self.diagonal + np.einsum("ij,ij->j", rows, rows)
 
+    def regularize(self, regularization: float) -> None:
+        """Let M start from this."""
+        self.diagonal = self.diagonal + (regularization - self.regularization)
+        self.regularization = regularization
+
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
         self.diagonal = self.regularization + np.diag(matching.square(before.seen))
@@ -145,7 +158,8 @@ class DiagonalConfidence:
         return np.asarray(features / self.diagonal)
 
     def state(self) -> State:
-        return {"diagonal": self.diagonal.copy()}
+        return {"diagonal": self.diagonal.copy(), "regularization": np.array(self.regularization)}
 
     def restore(self, arrays: State) -> None:
+        self.regularization = float(arrays["regularization"])
         self.diagonal = np.array(arrays["diagonal"], dtype=np.float64)

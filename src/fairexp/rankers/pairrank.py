@@ -13,6 +13,7 @@ from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore, mark_certain,
 from fairexp.kernels.learning.linear import row_products
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
+from fairexp.rankers.calibration import Calibration
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
@@ -26,6 +27,14 @@ PRECISION = {"bounded": 1e-3, "full": 1e-9}
 """How much lower the next step may promise to bring the objective, by `history`, when theta is taken as it is. What
 clicks leave uncertain about theta is worth about d / 2; a thousandth changes nothing, and saves a step per update."""
 
+CERTAINTY = ("checked", "paper")
+
+START = 10.0
+"""The regularization before there is evidence."""
+
+PAUSE = 32
+"""Pairs, at least, between looks at the evidence; later a quarter of those seen, or half as many as features."""
+
 SLAB = 64
 """Rows of the Gram matrix that are held at once."""
 
@@ -33,12 +42,16 @@ _NO_ORDER = np.zeros(0, dtype=np.int64)
 
 
 class PairRank(Explorer):
-    """Orders are certain where the confidence interval of their probability excludes 1/2; the rest is explored.
+    """An order is kept where the confidence interval of its probability excludes 1/2; the rest is explored.
 
     - `alpha`: the width's factor, a number, or "theory" for the alpha_t of Lemma 1 from `delta` (the probability of
       failure), `noise` (R, the sub-Gaussian constant of click noise), `bound` (Q >= ||theta*||) and `reach` (an upper
       bound on ||x_i - x_j||, which gives the smallest slope c_mu of the link).
-    - `regularization`: lambda.
+    - `regularization`: lambda, a number, or "evidence" for the one that makes the clicks so far most likely: noisy
+      clicks get more of it.
+    - `certainty`: "checked" has what reversing an order costs, and which orders are called certain, come from the
+      probability that the order is right, by how often such orders held in the clicks that followed (`Calibration`);
+      "paper" calls certain, and counts as 1, all orders that are kept.
     - `within_block`: "certain" draws among the orders that respect the certain ones, "random" shuffles the block
       (the analysed version), "score" sorts it.
     - `pairs`: "all" clicked-over-unclicked pairs, or "independent" ones, each document in at most one.
@@ -58,7 +71,8 @@ class PairRank(Explorer):
         *,
         length: int = 10,
         alpha: float | Literal["theory"] = 0.1,
-        regularization: float = 10.0,
+        regularization: float | Literal["evidence"] = "evidence",
+        certainty: str = "checked",
         within_block: str = "certain",
         pairs: str = "independent",
         history: str = "bounded",
@@ -74,7 +88,10 @@ class PairRank(Explorer):
         if alpha != "theory":
             check_number("alpha", alpha, at_least=0.0)
         self.alpha = alpha
-        self.regularization = check_number("regularization", regularization, above=0.0)
+        if regularization != "evidence":
+            check_number("regularization", regularization, above=0.0)
+        self.regularization = regularization
+        self.certainty = check_choice("certainty", certainty, CERTAINTY)
         self.within_block = check_choice("within_block", within_block, tuple(WITHIN_BLOCK))
         self.pairs = check_choice("pairs", pairs, PAIRS)
         self.history = check_choice("history", history, ("bounded", "full"))
@@ -86,14 +103,17 @@ class PairRank(Explorer):
         self.noise = check_number("noise", noise, above=0.0)
         self.bound = check_number("bound", bound, above=0.0)
         self.reach = check_number("reach", reach, above=0.0)
+        start = START if regularization == "evidence" else float(regularization)
         self.model = PairwiseLogistic(
             self.n_features,
-            regularization=self.regularization,
+            regularization=start,
             window=self.window if self.history == "bounded" else None,
             precision=PRECISION[self.history],
         )
         self.width = check_choice("width", width, tuple(WIDTHS))
-        self.confidence = WIDTHS[self.width](self.n_features, regularization=self.regularization)
+        self.confidence = WIDTHS[self.width](self.n_features, regularization=start)
+        self.calibration = Calibration()
+        self._n_pairs, self._due = 0, PAUSE
 
     @property
     def width_factor(self) -> float:
@@ -104,7 +124,7 @@ class PairRank(Explorer):
         tail = np.exp(-self.bound * self.reach)
         smallest_slope = tail / (1.0 + tail) ** 2
         deviation = np.sqrt(self.noise**2 * (self.confidence.log_det_ratio - 2.0 * np.log(self.delta)))
-        bias = np.sqrt(self.regularization) * self.bound
+        bias = np.sqrt(self.confidence.regularization) * self.bound
         return float(2.0 * slope_bound / smallest_slope * (deviation + bias))
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
@@ -117,10 +137,18 @@ class PairRank(Explorer):
         block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
         by_document[by_score] = block
-        return Belief(scores=scores, draw=by_score[draw], block=by_document, above=certain, by_row=by_score)
+        costs = self.calibration.costs(scores[by_score], certain) if self.certainty == "checked" else None
+        return Belief(
+            scores=scores,
+            draw=by_score[draw],
+            block=by_document,
+            above=certain if costs is None else None,
+            by_row=by_score,
+            regret=costs,
+        )
 
     def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
-        """The relation between documents sorted by score, the last position uncertain with each, and counts.
+        """The orders to keep between documents sorted by score, the last position uncertain with each, and counts.
 
         Products are taken a slab of rows at a time, and only as far down as orders could be uncertain, so that many
         candidates need no n x n matrix of floats.
@@ -145,8 +173,15 @@ class PairRank(Explorer):
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         keys = ranking.memory.get("keys")
         rows = preference_rows(ranking.features, clicks, None if keys is None else np.asarray(keys, dtype=np.float64))
+        if len(rows) == 0:
+            return
+        self.calibration.check(rows @ self.model.theta)
         self.model.add(rows)
         self.confidence.add(rows)
+        self._n_pairs += len(rows)
+        if self.regularization == "evidence" and self._n_pairs >= self._due:
+            self.confidence.regularize(self.model.follow_evidence())
+            self._due = self._n_pairs + max(PAUSE, self._n_pairs // 4, self.n_features // 2)
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(features @ self.model.theta)
@@ -155,17 +190,25 @@ class PairRank(Explorer):
         return self.model.theta
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
+        if self.regularization == "evidence":
+            self.model.regularization = self.confidence.regularization = before.model.regularization
+        self.calibration.restore(before.calibration.state())
+        self._n_pairs, self._due = before._n_pairs, before._due
         self.model.take_over(before.model, matching)
         self.confidence.take_over(before.confidence, matching)
 
     def _state(self) -> State:
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
         own.update({f"confidence.{key}": value for key, value in self.confidence.state().items()})
+        own.update({f"calibration.{key}": value for key, value in self.calibration.state().items()})
+        own["pairs"] = np.array([self._n_pairs, self._due], dtype=np.int64)
         return own
 
     def _restore(self, arrays: State) -> None:
         self.model.restore({key[6:]: value for key, value in arrays.items() if key.startswith("model.")})
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
+        self.calibration.restore({key[12:]: value for key, value in arrays.items() if key.startswith("calibration.")})
+        self._n_pairs, self._due = (int(number) for number in arrays["pairs"])
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key in ("model.rows", "model.margins", "confidence.waiting", "confidence.counts"):
