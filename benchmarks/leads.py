@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -188,11 +189,8 @@ def _features(data: Dataset) -> Any:
 
 def table(rows: list[dict[str, Any]], variants: tuple[str, ...]) -> list[str]:
     """Means by data and user, and, against the first variant, paired differences with 95% intervals."""
-    lines = []
-    for data in dict.fromkeys(row["data"] for row in rows):
-        for user in dict.fromkeys(row["user"] for row in rows):
-            for variant in variants:
-                lines.append(_line(data, user, variant, variants[0], rows))
+    of_data, of_user = (list(dict.fromkeys(row[key] for row in rows)) for key in ("data", "user"))
+    lines = [_line(*each, variants[0], rows) for each in product(of_data, of_user, variants)]
     return [line for line in lines if line]
 
 
