@@ -38,6 +38,31 @@ GAMMA = 0.9995
 LOOK_EVERY = 50
 """Rounds between counts of what was called sure."""
 
+AUTHORS = {
+    ("mq2008-1", "perfect"): (352.0, 0.4818, 0.094),
+    ("mq2008-1", "navigational"): (339.4, 0.4806, 0.089),
+    ("mq2008-1", "informational"): (327.9, 0.4598, 0.083),
+    ("mq2008-2", "perfect"): (371.8, 0.4422, 0.084),
+    ("mq2008-2", "navigational"): (363.4, 0.4403, 0.078),
+    ("mq2008-2", "informational"): (347.8, 0.4202, 0.077),
+    ("mq2008-3", "perfect"): (365.9, 0.4828, 0.1),
+    ("mq2008-3", "navigational"): (357.2, 0.4803, 0.093),
+    ("mq2008-3", "informational"): (347.2, 0.4701, 0.093),
+    ("mq2008-4", "perfect"): (347.3, 0.5567, 0.1),
+    ("mq2008-4", "navigational"): (339.3, 0.5477, 0.094),
+    ("mq2008-4", "informational"): (327.0, 0.5241, 0.092),
+    ("mq2008-5", "perfect"): (320.6, 0.5333, 0.101),
+    ("mq2008-5", "navigational"): (316.6, 0.5306, 0.096),
+    ("mq2008-5", "informational"): (305.3, 0.5008, 0.09),
+    ("mslr-sample", "perfect"): (291.0, 0.4218, 0.005),
+    ("mslr-sample", "navigational"): (273.2, 0.4224, 0.006),
+    ("mslr-sample", "informational"): (246.8, 0.3863, 0.016),
+}
+"""Online, held out and mean gap of the code of the paper's authors on the same queries and coins, three seeds."""
+
+DIFFERENCES = {"online": 1, "held_out": 3}
+"""Measures that variants are compared by, and how many digits they are told with."""
+
 Variant = dict[str, Any]
 VARIANTS: dict[str, tuple[Variant, Variant]] = {
     "paper": ({"certainty": "paper", "regularization": 10.0}, {}),
@@ -188,30 +213,42 @@ def _features(data: Dataset) -> Any:
 
 
 def table(rows: list[dict[str, Any]], variants: tuple[str, ...]) -> list[str]:
-    """Means by data and user, and, against the first variant, paired differences with 95% intervals."""
+    """A table in Markdown: means by data and user, and paired differences to the first variant with 95% intervals."""
+    head = ("data", "user", "variant", "online", "held out", "mean gap", "worst seed", "called certain, wrong")
+    titles = (*head, "online, less the first", "held out, less the first")
     of_data, of_user = (list(dict.fromkeys(row[key] for row in rows)) for key in ("data", "user"))
-    lines = [_line(*each, variants[0], rows) for each in product(of_data, of_user, variants)]
-    return [line for line in lines if line]
+    lines = [line for data, user in product(of_data, of_user) for line in _lines(data, user, variants, rows)]
+    return [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|", *lines]
 
 
-def _line(data: str, user: str, variant: str, first: str, rows: list[dict[str, Any]]) -> str:
-    own, base = (
-        {row["seed"]: row for row in rows if (row["data"], row["user"], row["variant"]) == (data, user, name)}
-        for name in (variant, first)
-    )
-    if not own:
-        return ""
-    mean = {key: float(np.mean([row[key] for row in own.values()])) for key in ("online", "held_out", "gap", "seconds")}
-    called = {key: sum(row[key] for row in own.values()) for key in ("certain", "certain_wrong", "sure", "sure_wrong")}
-    line = f"{data:14} {user:14} {variant:22} {mean['online']:6.1f} {mean['held_out']:.4f} {mean['gap']:.3f}"
-    line += f"  wrong {called['certain_wrong'] / max(called['certain'], 1):.2f} of {called['certain']:.0f}"
-    line += f", of sure {called['sure_wrong'] / max(called['sure'], 1):.2f} of {called['sure']:.0f}"
-    both = sorted(own.keys() & base.keys())
-    if variant != first and len(both) > 1:
-        for key in ("online", "held_out"):
-            found = effect(own[seed][key] - base[seed][key] for seed in both)
-            line += f"  {key} {found.mean:+.3f} [{found.low:.3f}, {found.high:.3f}]"
-    return f"{line}  {mean['seconds']:.1f} s"
+def _lines(data: str, user: str, variants: tuple[str, ...], rows: list[dict[str, Any]]) -> list[str]:
+    """The rows of one cell: the authors' figures where there are any, and each variant's."""
+    lines = []
+    if (data, user) in AUTHORS:
+        online, held, gap = AUTHORS[data, user]
+        lines.append(f"| {data} | {user} | authors' code | {online:.1f} | {held:.4f} | {gap:.3f} | | | | |")
+    of = {name: {row["seed"]: row for row in rows if _of(row) == (data, user, name)} for name in variants}
+    for name, own in of.items():
+        if not own:
+            continue
+        online, held, gap = (np.mean([row[key] for row in own.values()]) for key in ("online", "held_out", "gap"))
+        called, wrong = (int(sum(row[key] for row in own.values())) for key in ("certain", "certain_wrong"))
+        told = f"{called}, {wrong / called:.0%}" if called else "0"
+        worst = min(row["online"] for row in own.values())
+        cells = [data, user, name, f"{online:.1f}", f"{held:.4f}", f"{gap:.3f}", f"{worst:.1f}", told]
+        cells += [_difference(own, of[variants[0]], key) if name != variants[0] else "" for key in DIFFERENCES]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _of(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["data"], row["user"], row["variant"]
+
+
+def _difference(own: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]], key: str) -> str:
+    found = effect(own[seed][key] - other[seed][key] for seed in own.keys() & other.keys())
+    digits = DIFFERENCES[key]
+    return f"{found.mean:+.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
 
 
 if __name__ == "__main__":
