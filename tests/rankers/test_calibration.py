@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp import FairExp, PairRank, Query
-from fairexp.rankers.calibration import Calibration
+from fairexp.rankers.confidence import Calibration
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.types import CERTAIN, SURE
 from fairexp.users.dependent import dependent_clicks

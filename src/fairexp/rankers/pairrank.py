@@ -13,8 +13,7 @@ from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore, mark_certain,
 from fairexp.kernels.learning.linear import row_products
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.calibration import Calibration
-from fairexp.rankers.confidence import Confidence, DiagonalConfidence
+from fairexp.rankers.confidence import Calibration, Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, preference_rows
