@@ -248,6 +248,8 @@ def _of(row: dict[str, Any]) -> tuple[str, str, str]:
 def _difference(own: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]], key: str) -> str:
     found = effect(own[seed][key] - other[seed][key] for seed in own.keys() & other.keys())
     digits = DIFFERENCES[key]
+    if found.low is None or found.high is None:
+        return f"{found.mean:+.{digits}f}"
     return f"{found.mean:+.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
 
 
