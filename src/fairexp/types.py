@@ -17,10 +17,13 @@ from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.validation import as_document_ids, as_features, as_groups, as_pins, check_number
 
-__all__ = ["SURE", "Belief", "Query", "Ranking"]
+__all__ = ["CERTAIN", "SURE", "Belief", "Query", "Ranking"]
 
 SURE = 100
 """What reversing a certain order costs, where a `Belief` has expected regret."""
+
+CERTAIN = 90
+"""From what expected regret on an order is called certain, where a `Belief` does not say which are: 95 to 5 of 100."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,10 +79,11 @@ class Belief:
     - `scores` (n,): estimated relevance, higher is better.
     - `draw` (n,): one exploration draw, document indices from the best down.
     - `block` (n,): the block of each document, 0 for the best; no certain order separates a block.
-    - `above` (n, n): `[a, b]` says that the document of row a surely belongs above the document of row b.
+    - `above` (n, n): `[a, b]` says that the document of row a surely belongs above the document of row b. None where
+      `regret` says it: by `CERTAIN` or more.
     - `by_row` (n,): the document of each row, where a ranker has them in another order; None where row i is document i.
-    - `regret` (n, n): where a ranker is never certain, what it expects to lose if the document of row a is shown below
-      that of row b, and `SURE` of which are as bad as reversing a certain order.
+    - `regret` (n, n): where orders are more or less probable, what a ranker expects to lose if the document of row a is
+      shown below that of row b, and `SURE` of which are as bad as reversing a certain order.
     - `fill` (n,): the order in which documents take the positions of their group, where that is not the draw's.
     - `upper` (n,): upper bounds of the scores, in whose order the draw is, where a ranker has such bounds.
 
@@ -92,7 +96,7 @@ class Belief:
     scores: Floats
     draw: Ints
     block: Ints
-    above: Bools
+    above: Bools | None
     by_row: Ints | None = None
     regret: Bytes | None = None
     fill: Ints | None = None
@@ -101,18 +105,25 @@ class Belief:
     @property
     def relation(self) -> tuple[Bools, Ints]:
         """The certain orders between rows (n, n), and the row (n,) of each document: for code that must be fast."""
+        if self.above is not None:
+            return self.above, self._row
+        if self.regret is None:
+            raise ArgumentError("above", None, "certain orders, or the regret that says which are")
+        return self.regret >= CERTAIN, self._row
+
+    @property
+    def _row(self) -> Ints:
         rows = np.arange(len(self.scores))
         if self.by_row is None:
-            return self.above, rows
+            return rows
         row = np.empty_like(self.by_row)
         row[self.by_row] = rows
-        return self.above, row
+        return row
 
     @property
     def costs(self) -> tuple[Bools | Bytes, Ints]:
         """`relation` with what reversing an order costs in place of whether it is certain: the same unless `regret`."""
-        certain, row = self.relation
-        return (certain if self.regret is None else self.regret), row
+        return self.relation if self.regret is None else (self.regret, self._row)
 
     def in_orders(self, cost: int) -> float:
         """A sum of `costs` in certain orders."""

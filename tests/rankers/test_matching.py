@@ -40,9 +40,10 @@ def pairrank(n_features, **options):
 @pytest.mark.parametrize("window", [16, 1024])
 def test_a_new_feature_starts_as_if_it_had_always_been_zero(window):
     """The twin has had the feature from the beginning, and it was 0."""
-    plain = played(lambda: pairrank(3, window=window), lambda raw: raw)
-    twin = played(lambda: pairrank(4, window=window), lambda raw: np.insert(raw, 1, 0.0, axis=1))
-    changed = pairrank(4, window=window).take_over(plain, matched(["a", "new", "b", "c"]))
+    options = {"window": window, "regularization": 10.0}
+    plain = played(lambda: pairrank(3, **options), lambda raw: raw)
+    twin = played(lambda: pairrank(4, **options), lambda raw: np.insert(raw, 1, 0.0, axis=1))
+    changed = pairrank(4, **options).take_over(plain, matched(["a", "new", "b", "c"]))
     assert changed.model.theta == pytest.approx(twin.model.theta, abs=1e-3) and changed.model.theta[1] == 0.0
     assert changed.model.theta[[0, 2, 3]].tolist() == plain.model.theta.tolist()
     assert changed.confidence.matrix == pytest.approx(twin.confidence.matrix)
@@ -50,6 +51,14 @@ def test_a_new_feature_starts_as_if_it_had_always_been_zero(window):
     assert changed.confidence.log_det_ratio == pytest.approx(twin.confidence.log_det_ratio)
     query = Query(np.insert(np.random.default_rng(9).random((8, 3)), 1, 0.0, axis=1))
     assert changed.rank(query).shown.tolist() == twin.rank(query).shown.tolist()
+
+
+def test_what_the_evidence_and_the_checks_say_stays():
+    before = played(lambda: pairrank(3), lambda raw: raw)
+    changed = pairrank(4).take_over(before, matched(["a", "new", "b", "c"]))
+    assert changed.model.regularization == changed.confidence.regularization == before.model.regularization != 10.0
+    assert changed.calibration.slope == before.calibration.slope != 1.0
+    assert changed.confidence.inverse[1, 1] == pytest.approx(1 / before.model.regularization)
 
 
 def test_a_feature_that_is_gone_leaves_and_the_rest_stays():

@@ -20,8 +20,8 @@ from tests.reference import pairrank as reference
 
 
 def believer(rng, d, *, alpha, **options):
-    """A PairRank with a random theta and M."""
-    ranker = PairRank(d, alpha=alpha, regularization=0.5, seed=0, **options)
+    """A PairRank with a random theta and M that calls certain what it keeps."""
+    ranker = PairRank(d, alpha=alpha, regularization=0.5, certainty="paper", seed=0, **options)
     ranker.model.theta = rng.normal(size=d) * 2
     ranker.confidence.add(rng.normal(size=(rng.integers(1, 30), d)))
     return ranker
@@ -80,7 +80,7 @@ def test_ten_thousand_candidates_in_bounded_memory():
 
 def test_diagonal_widths_are_those_of_the_diagonal():
     rng = np.random.default_rng(0)
-    ranker = PairRank(3, width="diagonal", regularization=0.5, seed=0)
+    ranker = PairRank(3, width="diagonal", regularization=0.5, certainty="paper", seed=0)
     rows = rng.normal(size=(9, 3))
     ranker.confidence.add(rows)
     ranker.model.theta = rng.normal(size=3)

@@ -1,16 +1,24 @@
-"""How much has been seen of each direction in feature space: the matrix M of the paper and its inverse."""
+"""How sure one may be: how much has been seen of each direction in feature space, and what clicks bear out.
+
+The first is the matrix M of the paper and its inverse, for exploration; the second a probability for each order.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fairexp.arrays import Floats, State
+from fairexp.arrays import Bools, Bytes, Floats, State
+from fairexp.kernels.learning.belief import price_orders
 from fairexp.kernels.learning.cholesky import solve_lower
 from fairexp.prior import Prior
 from fairexp.rankers.matching import Matching
+from fairexp.types import CERTAIN, SURE
 
 REFRESH_EVERY = 64
 """Additions between fresh inversions; rounding in the inverse cannot build up beyond that many."""
+
+TRUST = 1.0
+"""What the slope of 1 that a model claims for itself is worth at the start, in curvature of the checks' loss."""
 
 
 class Confidence:
@@ -28,6 +36,7 @@ class Confidence:
     """
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
+        self.regularization = regularization
         self.start = _start(n_features, regularization, prior)
         self._matrix: Floats = np.diag(self.start)
         self._waiting: list[Floats] = []
@@ -60,6 +69,17 @@ class Confidence:
         solve_lower(factor, projected)
         self.inverse -= projected.T @ projected
         self.log_det_ratio += 2.0 * float(np.log(np.diag(factor)).sum())
+
+    def regularize(self, regularization: float) -> None:
+        """Let M start from this, beside what a prior counts as seen."""
+        self._matrix.flat[:: len(self._matrix) + 1] += regularization - self.regularization
+        self.start_from(regularization)
+        self._refresh()
+
+    def start_from(self, regularization: float) -> None:
+        """Take M to have started from this."""
+        self.start = self.start + (regularization - self.regularization)
+        self.regularization = regularization
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
@@ -105,6 +125,7 @@ class Confidence:
             "counts": np.array([len(rows) for rows in self._waiting], dtype=np.int64),
             "inverse": self.inverse.copy(),
             "log_det_ratio": np.array(self.log_det_ratio),
+            "regularization": np.array(self.regularization),
         }
 
     def restore(self, arrays: State) -> None:
@@ -113,6 +134,7 @@ class Confidence:
         self._waiting = np.split(waiting, np.cumsum(counts)[:-1]) if len(counts) else []
         self.inverse = np.array(arrays["inverse"], dtype=np.float64)
         self.log_det_ratio = float(arrays["log_det_ratio"])
+        self.start_from(float(arrays["regularization"]))
 
 
 class DiagonalConfidence:
@@ -123,6 +145,7 @@ class DiagonalConfidence:
     """
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
+        self.regularization = regularization
         self.start = _start(n_features, regularization, prior)
         self.diagonal: Floats = self.start.copy()
 
@@ -133,6 +156,16 @@ class DiagonalConfidence:
     def add(self, rows: Floats) -> None:
         """Count the preference rows (m, d)."""
         self.diagonal = self.diagonal + np.einsum("ij,ij->j", rows, rows)
+
+    def regularize(self, regularization: float) -> None:
+        """Let M start from this, beside what a prior counts as seen."""
+        self.diagonal = self.diagonal + (regularization - self.regularization)
+        self.start_from(regularization)
+
+    def start_from(self, regularization: float) -> None:
+        """Take M to have started from this."""
+        self.start = self.start + (regularization - self.regularization)
+        self.regularization = regularization
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
@@ -148,11 +181,53 @@ class DiagonalConfidence:
         return np.asarray(features / self.diagonal)
 
     def state(self) -> State:
-        return {"diagonal": self.diagonal.copy()}
+        return {"diagonal": self.diagonal.copy(), "regularization": np.array(self.regularization)}
 
     def restore(self, arrays: State) -> None:
+        self.start_from(float(arrays["regularization"]))
         self.diagonal = np.array(arrays["diagonal"], dtype=np.float64)
 
 
 def _start(n_features: int, regularization: float, prior: Prior | None) -> Floats:
     return np.full(n_features, regularization) if prior is None else regularization + prior.seen
+
+
+class Calibration:
+    """P(a click prefers i to j) = sigma(slope (s_i - s_j)), with the slope that predicted clicks best before they came.
+
+    Each preference that clicks reveal is predicted before it is learned from, so the slope is that of predictions on
+    new rankings: below 1 where the model promised too much. Where clicks have no noise it is the probability that the
+    order is right; with noise, which makes right orders look wrong more often than the reverse, the least that it is.
+
+    >>> calibration = Calibration()
+    >>> for _ in range(50):
+    ...     calibration.check(np.array([2.0, -2.0]))  # right as often as wrong
+    >>> bool(calibration.slope < 0.05)
+    True
+    """
+
+    def __init__(self) -> None:
+        self.slope = 1.0
+        self._curvature = TRUST
+
+    def check(self, margins: Floats) -> None:
+        """Take note of preferences that came true, each predicted with a difference of scores in `margins` (m,)."""
+        missed = 1.0 / (1.0 + np.exp(np.minimum(self.slope * margins, 500.0)))
+        self._curvature += float((missed * (1.0 - missed) * margins) @ margins)
+        self.slope = max(self.slope + float(missed @ margins) / self._curvature, 0.0)
+
+    def costs(self, scores: Floats, kept: Bools) -> Bytes:
+        """What reversing the order of falling `scores` (n,) is expected to cost (n, n): see `Belief.regret`.
+
+        That is right orders reversed less wrong ones. It takes the place of `kept` (n, n), the orders that exploration
+        keeps to: no other is called certain, however probable.
+        """
+        costs = kept.view(np.uint8)
+        price_orders(self.slope * scores, costs, SURE, CERTAIN)
+        return costs
+
+    def state(self) -> State:
+        return {"slope": np.array(self.slope), "curvature": np.array(self._curvature)}
+
+    def restore(self, arrays: State) -> None:
+        self.slope, self._curvature = float(arrays["slope"]), float(arrays["curvature"])

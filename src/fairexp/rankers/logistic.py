@@ -25,6 +25,8 @@ from fairexp.rankers.matching import NEW, Matching
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
+LEAST, MOST = 1.0, 1e4
+"""Between which evidence may choose the regularization."""
 FACTOR_SHARE = 2
 """The factor is taken anew when the rows added since are as many as this part of the features."""
 
@@ -49,6 +51,7 @@ class PairwiseLogistic:
     ) -> None:
         self.window = window
         self.precision = precision
+        self.regularization = regularization
         # The regularizer: how steep (d,), and around where (d,).
         self._steepness: Floats = regularization + (np.zeros(n_features) if prior is None else prior.curvature)
         self._centre: Floats = np.zeros(n_features) if prior is None else prior.weights
@@ -84,6 +87,29 @@ class PairwiseLogistic:
     def _quadratic(self, theta: Floats, bent: Floats) -> float:
         """The folded rows' part of the objective, where `bent` (d,) is the folded curvature times theta."""
         return float(theta @ (0.5 * bent - self._offset))
+
+    def follow_evidence(self) -> float:
+        """Let the regularization be what makes the clicks so far most likely, and return it; theta follows.
+
+        That is a step of D. MacKay's fixed point (Bayesian interpolation, 1992): as many parameters as the clicks have
+        settled, over ||theta||^2. Noisy clicks settle few and leave theta short, so it grows with the noise.
+        """
+        self._refresh_curvature(self._margins[: self._n_rows])
+        settled = len(self.theta) - self.regularization * float(np.trace(np.linalg.inv(self._hessian)))
+        wanted = (settled + 1.0) / (float(self.theta @ self.theta) + 0.1)
+        change = min(max(wanted, LEAST), MOST) - self.regularization
+        self.start_from(self.regularization + change)
+        for matrix in (self._curvature, self._hessian):
+            matrix.flat[:: len(self.theta) + 1] += change
+        self._gradient = self._gradient + change * self.theta
+        self._factorise()
+        self._fit()
+        return self.regularization
+
+    def start_from(self, regularization: float) -> None:
+        """Take the regularizer to be this steep, beside what a prior makes it."""
+        self._steepness = self._steepness + (regularization - self.regularization)
+        self.regularization = regularization
 
     def take_over(self, before: PairwiseLogistic, matching: Matching) -> None:
         """Go on from a model of other features, another window or another regularization, at the same scores.
@@ -210,6 +236,7 @@ class PairwiseLogistic:
             "rows": self._rows[: self._n_rows].copy(),
             "margins": self._margins[: self._n_rows].copy(),
             "n_pending": np.array(self._n_pending, dtype=np.int64),
+            "regularization": np.array(self.regularization),
         }
 
     def restore(self, arrays: State) -> None:
@@ -221,6 +248,7 @@ class PairwiseLogistic:
         self._gradient = np.array(arrays["gradient"], dtype=np.float64)
         self._loss = float(arrays["loss"])
         self._n_pending = int(arrays["n_pending"])
+        self.start_from(float(arrays["regularization"]))
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)
         self._rows, self._margins = np.zeros((size, len(self.theta))), np.zeros(size)

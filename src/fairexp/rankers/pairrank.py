@@ -15,7 +15,7 @@ from fairexp.kernels.learning.linear import row_products
 from fairexp.prior import Prior, as_prior
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.confidence import Confidence, DiagonalConfidence
+from fairexp.rankers.confidence import Calibration, Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, graded_rows, preference_rows
@@ -28,6 +28,14 @@ PRECISION = {"bounded": 1e-3, "full": 1e-9}
 """How much lower the next step may promise to bring the objective, by `history`, when theta is taken as it is. What
 clicks leave uncertain about theta is worth about d / 2; a thousandth changes nothing, and saves a step per update."""
 
+CERTAINTY = ("checked", "paper")
+
+START = 10.0
+"""The regularization before there is evidence."""
+
+PAUSE = 32
+"""Pairs, at least, between looks at the evidence; later a quarter of those seen, or half as many as features."""
+
 SLAB = 64
 """Rows of the Gram matrix that are held at once."""
 
@@ -35,12 +43,16 @@ _NO_ORDER = np.zeros(0, dtype=np.int64)
 
 
 class PairRank(Explorer):
-    """Orders are certain where the confidence interval of their probability excludes 1/2; the rest is explored.
+    """An order is kept where the confidence interval of its probability excludes 1/2; the rest is explored.
 
     - `alpha`: the width's factor, a number, or "theory" for the alpha_t of Lemma 1 from `delta` (the probability of
       failure), `noise` (R, the sub-Gaussian constant of click noise), `bound` (Q >= ||theta*||) and `reach` (an upper
       bound on ||x_i - x_j||, which gives the smallest slope c_mu of the link).
-    - `regularization`: lambda.
+    - `regularization`: lambda, a number, or "evidence" for the one that makes the clicks so far most likely: noisy
+      clicks get more of it.
+    - `certainty`: "checked" has what reversing an order costs, and which orders are called certain, come from the
+      probability that the order is right, by how often such orders held in the clicks that followed (`Calibration`);
+      "paper" calls certain, and counts as 1, all orders that are kept.
     - `within_block`: "certain" draws among the orders that respect the certain ones, "random" shuffles the block
       (the analysed version), "score" sorts it.
     - `pairs`: "all" clicked-over-unclicked pairs, or "independent" ones, each document in at most one.
@@ -65,7 +77,8 @@ class PairRank(Explorer):
         *,
         length: int = 10,
         alpha: float | Literal["theory"] = 0.1,
-        regularization: float = 10.0,
+        regularization: float | Literal["evidence"] = "evidence",
+        certainty: str = "checked",
         within_block: str = "certain",
         pairs: str = "independent",
         history: str = "bounded",
@@ -82,7 +95,10 @@ class PairRank(Explorer):
         if alpha != "theory":
             check_number("alpha", alpha, at_least=0.0)
         self.alpha = alpha
-        self.regularization = check_number("regularization", regularization, above=0.0)
+        if regularization != "evidence":
+            check_number("regularization", regularization, above=0.0)
+        self.regularization = regularization
+        self.certainty = check_choice("certainty", certainty, CERTAINTY)
         self.within_block = check_choice("within_block", within_block, tuple(WITHIN_BLOCK))
         self.pairs = check_choice("pairs", pairs, PAIRS)
         self.history = check_choice("history", history, ("bounded", "full"))
@@ -95,15 +111,23 @@ class PairRank(Explorer):
         self.bound = check_number("bound", bound, above=0.0)
         self.reach = check_number("reach", reach, above=0.0)
         self.prior = as_prior(prior, n_features=self.n_features)
+        start = START if regularization == "evidence" else float(regularization)
         self.model = PairwiseLogistic(
             self.n_features,
-            regularization=self.regularization,
+            regularization=start,
             window=self.window if self.history == "bounded" else None,
             precision=PRECISION[self.history],
             prior=self.prior,
         )
         self.width = check_choice("width", width, tuple(WIDTHS))
-        self.confidence = WIDTHS[self.width](self.n_features, regularization=self.regularization, prior=self.prior)
+        self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=self.prior)
+        self.calibration = Calibration()
+        self._n_pairs, self._due = 0, PAUSE
+
+    @property
+    def _follows_evidence(self) -> bool:
+        """Whether shrinkage follows the noise; a prior that is given says itself how much it is worth."""
+        return self.regularization == "evidence" and self.prior is None
 
     @property
     def width_factor(self) -> float:
@@ -127,10 +151,18 @@ class PairRank(Explorer):
         block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
         by_document[by_score] = block
-        return Belief(scores=scores, draw=by_score[draw], block=by_document, above=certain, by_row=by_score)
+        costs = self.calibration.costs(scores[by_score], certain) if self.certainty == "checked" else None
+        return Belief(
+            scores=scores,
+            draw=by_score[draw],
+            block=by_document,
+            above=certain if costs is None else None,
+            by_row=by_score,
+            regret=costs,
+        )
 
     def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
-        """The relation between documents sorted by score, the last position uncertain with each, and counts.
+        """The orders to keep between documents sorted by score, the last position uncertain with each, and counts.
 
         Products are taken a slab of rows at a time, and only as far down as orders could be uncertain, so that many
         candidates need no n x n matrix of floats.
@@ -164,8 +196,15 @@ class PairRank(Explorer):
 
     def _add(self, rows: Floats) -> None:
         """Learn preferences (m, d); each makes the model surer by as much as any other."""
+        if len(rows) == 0:
+            return
+        self.calibration.check(rows @ self.model.theta)
         self.model.add(rows)
         self.confidence.add(rows)
+        self._n_pairs += len(rows)
+        if self._follows_evidence and self._n_pairs >= self._due:
+            self.confidence.regularize(self.model.follow_evidence())
+            self._due = self._n_pairs + max(PAUSE, self._n_pairs // 4, self.n_features // 2)
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(features @ self.model.theta)
@@ -174,17 +213,26 @@ class PairRank(Explorer):
         return self.model.theta
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
+        if self._follows_evidence:
+            self.model.start_from(before.model.regularization)
+            self.confidence.start_from(before.model.regularization)
+        self.calibration.restore(before.calibration.state())
+        self._n_pairs, self._due = before._n_pairs, before._due
         self.model.take_over(before.model, matching)
         self.confidence.take_over(before.confidence, matching)
 
     def _state(self) -> State:
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
         own.update({f"confidence.{key}": value for key, value in self.confidence.state().items()})
+        own.update({f"calibration.{key}": value for key, value in self.calibration.state().items()})
+        own["pairs"] = np.array([self._n_pairs, self._due], dtype=np.int64)
         return own
 
     def _restore(self, arrays: State) -> None:
         self.model.restore({key[6:]: value for key, value in arrays.items() if key.startswith("model.")})
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
+        self.calibration.restore({key[12:]: value for key, value in arrays.items() if key.startswith("calibration.")})
+        self._n_pairs, self._due = (int(number) for number in arrays["pairs"])
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key in ("model.rows", "model.margins", "confidence.waiting", "confidence.counts"):

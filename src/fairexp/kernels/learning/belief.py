@@ -131,6 +131,43 @@ def _enter_row(
     return below
 
 
+def price_orders(s: ConstFloat[::1], costs: cython.uchar[:, ::1], sure: cython.double, certain: cython.int) -> None:
+    """Turn whether orders are kept, `costs` (n, n), into what reversing each is expected to cost, of `sure`.
+
+    That is P(i above j) - P(j above i) with odds of exp(s_i - s_j) to 1, rounded. An order that is not kept costs less
+    than `certain`.
+    """
+    n = s.shape[0]
+    odds: cython.double[::1] = np.exp(np.maximum(np.subtract(s, s[0]), -700.0))
+    with cython.nogil:
+        for i in range(n):
+            if s[0] - s[n - 1] < 700.0:
+                _price_row(cython.address(odds[i]), cython.address(costs[i, i]), n - i, sure, certain)
+                continue
+            for j in range(i + 1, n):
+                ratio = exp(s[j] - s[i])
+                price = cython.cast(cython.int, sure * (1.0 - ratio) / (1.0 + ratio) + 0.5)
+                costs[i, j] = cython.cast(cython.uchar, price if costs[i, j] else min(price, certain - 1))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _price_row(
+    odds: cython.p_double,
+    costs: cython.p_uchar,
+    count: cython.Py_ssize_t,
+    sure: cython.double,
+    certain: cython.int,
+) -> cython.void:
+    """Price the orders of the first of `odds` (count,) with each other one."""
+    own = odds[0]
+    for c in range(1, count):
+        price = cython.cast(cython.int, sure * ((own - odds[c]) / (own + odds[c])) + 0.5)
+        most: cython.int = 255 if costs[c] else certain - 1
+        costs[c] = cython.cast(cython.uchar, min(price, most))
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)

@@ -1,4 +1,4 @@
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 
 WITHIN_BLOCK: dict[str, int]
 
@@ -6,6 +6,7 @@ def surely_far(s: Floats, squares: Floats, a: float, first: int, last: int) -> i
 def mark_certain(
     s: Floats, squares: Floats, G: Floats, a: float, first: int, certain: Bools, above: Ints, below: Ints, last: Ints
 ) -> None: ...
+def price_orders(s: Floats, costs: Bytes, sure: float, certain: int) -> None: ...
 def explore(
     certain: Bools, last: Ints, above: Ints, below: Ints, keys: Floats, shuffled: Ints, within_block: int
 ) -> tuple[Ints, Ints]: ...

@@ -131,7 +131,7 @@ def _about_blocks(shown: Shown, told: dict[str, Any]) -> str:
     if len(shown.considered.ids) == 1:
         return f"Only {shown.considered.ids[0]} came into question: the ranker drew it first."
     if n_blocks > 1:
-        return f"The ranker was sure of an order between {n_blocks} blocks of candidates, and explored inside each."
+        return f"The ranker kept an order between {n_blocks} blocks of candidates, and explored inside each."
     if shown.considered.above.any() or shown.considered.below.any():
         return "The ranker was sure of some orders, but not of enough to part these candidates, so it explored."
     return "The ranker was not yet sure of any order of these candidates, so it explored among them."
@@ -143,7 +143,7 @@ def _about_fairness(shown: Shown, told: dict[str, Any]) -> list[str]:
         fair = "was fair already and " if shown.qualified else ""
         lines.append(f"The ranker's own draw {fair}is shown as it came.")
     elif shown.believed:
-        lines.append(_about_regret(shown))
+        lines.append(_about_regret(shown, sum(len(move["against_certain_orders"]) for move in told["moved"])))
     several = len(told["constraints"]) > 1
     return lines + [_about_account(account, several=several) for account in told["constraints"]]
 
@@ -164,11 +164,11 @@ def _about_account(account: dict[str, Any], *, several: bool) -> str:
     return line
 
 
-def _about_regret(shown: Shown) -> str:
+def _about_regret(shown: Shown, n_named: int) -> str:
     n_reversed = shown.added_regret
     if n_reversed == 0:
         return "No order that the ranker was sure of had to be reversed."
-    if not shown.considered.above.any():  # it is never sure
+    if n_named != n_reversed:  # less sure ones count as well, by how probable they are
         return f"By what the ranker expects, that costs as much as reversing {n_reversed:g} orders that are sure."
     return f"{n_reversed:g} order{'s' if n_reversed > 1 else ''} that the ranker was sure of had to be reversed."
 

@@ -1,0 +1,153 @@
+"""What PairRank calls certain is right: clicks check how probable orders are, and shrinkage follows their noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairexp import FairExp, PairRank, Query
+from fairexp.rankers.confidence import Calibration
+from fairexp.rankers.logistic import PairwiseLogistic
+from fairexp.types import CERTAIN, SURE
+from fairexp.users.dependent import dependent_clicks
+
+USERS = ("perfect", "navigational", "informational")
+
+
+def sigma(z):
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30), spread=st.sampled_from([0.0, 0.1, 3.0, 300.0, 1e5]))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_costs_are_those_of_the_probability(seed, n, spread):
+    rng = np.random.default_rng(seed)
+    scores, kept = -np.sort(-spread * rng.normal(size=n)), np.triu(rng.random((n, n)) < 0.5, 1)
+    calibration = Calibration()
+    calibration.slope = 0.7
+    costs = calibration.costs(scores, kept.copy())
+    for i in range(n):
+        for j in range(n):
+            exact = max(SURE * np.tanh(0.35 * (scores[i] - scores[j])), 0.0) if i < j else 0.0
+            if not kept[i, j]:
+                exact = min(exact, CERTAIN - 1)
+            assert abs(float(costs[i, j]) - exact) <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3, 1.0, 1.6])
+def test_the_slope_is_that_by_which_clicks_come(slope):
+    rng = np.random.default_rng(0)
+    calibration = Calibration()
+    for _ in range(2_000):
+        z = np.abs(rng.normal(size=3))
+        calibration.check(np.where(rng.random(3) < sigma(slope * z), z, -z))
+    assert calibration.slope == pytest.approx(slope, abs=0.1)
+
+
+def test_predictions_that_overflow_change_nothing():
+    calibration = Calibration()
+    calibration.check(np.array([1e6, 0.0]))
+    assert calibration.slope == 1.0
+
+
+def linear_world(seed, n_queries=60, n=20, d=8):
+    """Queries whose grades (0 to 4) follow a linear truth but for some noise."""
+    rng = np.random.default_rng(seed)
+    weights, found = rng.normal(size=d), []
+    for _ in range(n_queries):
+        features = rng.random((n, d))
+        utility = (features - 0.5) @ weights + rng.normal(0.0, 0.3, size=n)
+        found.append((Query(features, rng.integers(0, 2, n)), np.searchsorted([0.0, 0.6, 1.1, 1.6], utility)))
+    return found
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_nine_in_ten_of_the_orders_called_certain_are_right(user):
+    """Among documents of different grades, every 20th round of three runs."""
+    called = wrong = 0
+    for seed in range(3):
+        queries, rng = linear_world(seed), np.random.default_rng(seed)
+        ranker, reader = FairExp(PairRank(8, seed=seed), tolerance=0.1), dependent_clicks(user, seed=seed)
+        for number in range(800):
+            query, grades = queries[rng.integers(len(queries))]
+            ranking = ranker.rank(query)
+            ranker.update(ranking, reader.visit_many([grades[ranking.shown]]).clicks[0])
+            if number % 20 == 19:
+                certain = ranking.belief.certain_order
+                called += int((certain & (grades[:, None] != grades)).sum())
+                wrong += int((certain & (grades[:, None] < grades)).sum())
+    assert wrong <= 0.1 * called
+    if user == "perfect":
+        assert called > 1_000
+
+
+def test_certain_orders_are_kept_by_exploration():
+    query, _ = linear_world(0)[0]
+    ranker = PairRank(8, seed=0)
+    ranker.model.theta = np.linspace(-20.0, 20.0, 8)
+    belief = ranker.believe(query)
+    assert belief.certain_order.any() and not np.tril(belief.certain_order[np.ix_(belief.draw, belief.draw)]).any()
+    assert (
+        belief.block[np.nonzero(belief.certain_order)[0]] <= belief.block[np.nonzero(belief.certain_order)[1]]
+    ).all()
+
+
+def log_evidence(rows, regularization):
+    """Laplace's approximation of how likely the rows are under theta ~ N(0, 1 / regularization)."""
+    model = PairwiseLogistic(rows.shape[1], regularization=regularization, window=None)
+    model.add(rows)
+    slopes = sigma(rows @ model.theta) * sigma(-rows @ model.theta)
+    curvature = (rows * slopes[:, None]).T @ rows + regularization * np.eye(rows.shape[1])
+    return -model.objective(model.theta) + 0.5 * (
+        rows.shape[1] * np.log(regularization) - np.linalg.slogdet(curvature)[1]
+    )
+
+
+def preferences(noise, n=2_000, d=6):
+    """Rows whose winner is the better one, but for a share of coin flips."""
+    rng = np.random.default_rng(1)
+    rows, truth = rng.normal(size=(n, d)), np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0])
+    agree = np.where(rng.random(n) < noise, rng.random(n) < 0.5, rng.random(n) < sigma(rows @ truth))
+    return np.where(agree[:, None], rows, -rows)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_evidence_is_greatest_where_it_says(noise):
+    rows = preferences(noise)
+    model = PairwiseLogistic(rows.shape[1], regularization=10.0, window=None)
+    model.add(rows)
+    for _ in range(20):
+        chosen = model.follow_evidence()
+    assert log_evidence(rows, chosen) > max(log_evidence(rows, chosen * 3), log_evidence(rows, chosen / 3))
+    fresh = PairwiseLogistic(rows.shape[1], regularization=chosen, window=None)
+    fresh.add(rows)
+    assert model.theta == pytest.approx(fresh.theta, abs=1e-5)
+
+
+def test_noisy_clicks_are_shrunk_more():
+    found = []
+    for noise in (0.0, 0.5, 0.9):
+        model = PairwiseLogistic(6, regularization=10.0)
+        model.add(preferences(noise))
+        found.append(model.follow_evidence())
+    assert found == sorted(found) and found[2] > 5 * found[0]
+
+
+@pytest.mark.parametrize("options", [{}, {"width": "diagonal"}, {"history": "full"}])
+def test_widths_follow_the_evidence_and_a_restored_ranker_goes_on_bit_for_bit(options):
+    queries, rng = linear_world(3), np.random.default_rng(3)
+    ranker, copy = PairRank(8, seed=1, **options), None
+    for number in range(120):
+        query, grades = queries[rng.integers(len(queries))]
+        if number == 50:
+            copy = PairRank(8, seed=9, **options).restore(ranker.state())
+        ranking = ranker.rank(query)
+        clicks = rng.random(len(ranking)) < 0.2 * grades[ranking.shown]
+        ranker.update(ranking, clicks)
+        if copy is not None:
+            copy.update(copy.rank(query), clicks)
+    assert ranker.confidence.regularization == ranker.model.regularization != 10.0
+    state = copy.state()
+    assert all(np.array_equal(value, state[key]) for key, value in ranker.state().items())
