@@ -50,6 +50,7 @@ CASES = {
     "dcm-kl-ucb": Case("cascade", 1500),
     "pairrank": Case("read", 1000),
     "pdgd": Case("positions", 3000),
+    "pdgd-neural": Case("positions", 3000),
     "rba": Case("cascade", 4000, planned=True),
     "recurrank": Case("positions", 3000, planned=True),
     "toprank": Case("positions", 3000, planned=True),

@@ -78,9 +78,9 @@ def test_dbgd_weighs_clicks_by_their_worth_in_a_team_draft() -> None:
         ranker = DBGD(3, length=4, seed=seed)
         ranking = ranker.rank(query)
         credit = np.asarray(ranking.memory["credit"])
-        if not {1.0, -1.0} <= set(credit.tolist()):
+        if not {0, 1} <= set(credit.tolist()):
             continue
-        rival, own = int(np.argmax(credit)), int(np.argmin(credit))
+        rival, own = credit.tolist().index(1), credit.tolist().index(0)
         clicks = np.isin(np.arange(len(ranking)), [rival, own])
         before = ranker.weights.copy()
         ranker.update(ranking, clicks)

@@ -54,8 +54,7 @@ def test_pages_go_on_are_charged_for_their_positions_and_come_back_from_the_log(
                 assert page.shown.exposure is not None and page.shown.exposure.tolist() == amounts.tolist()
         assert live.runtime.totals.exposure == pytest.approx(expected)
         if ranker == "fairexp-pairrank" and pages[2].shown.qualified:
-            assert live.runtime.totals.ledger is not None
-            assert within(live.runtime.totals.ledger.largest_gap, SPEC.tolerance)
+            assert within(live.runtime.totals.gaps()[0], SPEC.tolerance)
         engine.learn(pages[1].id, [GivenEvent(position=5)]).kept.result(10)
     assert live.runtime.totals.shown_at.tolist() == [8] * 12
     assert live.runtime.totals.clicked_at.tolist() == [0] * 5 + [8] + [0] * 6

@@ -90,10 +90,10 @@ def _default(name: str, key: str) -> str:
     from fairexp.simulation.environment import DEFAULTS, parameters_of
 
     default = parameters_of(name)[key].default
-    if default is inspect.Parameter.empty:
+    if default is inspect.Parameter.empty or (default is None and key in DEFAULTS):
         default = DEFAULTS.get(key, "(from the data)" if key in ("n_features", "grades") else "(required)")
     if default is None:
-        return "none" if key == "prior" else "(from the command)"
+        return "none" if key in ("prior", "constraints") else "(from the command)"
     return f"{default}"
 
 
