@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.workloads import pool, warm_ranker
 from fairexp import FairExp, Query
-from fairexp.arrays import Bools, Floats, Ints
+from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.fairness import best_template
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.fairness.templates import BestTemplate
@@ -23,7 +23,7 @@ class Case:
 
     order: Ints
     groups: Ints
-    certain_order: Bools
+    certain_order: Bools | Bytes
     exposure: Floats
     spent: Floats
     shares: Floats
@@ -52,12 +52,13 @@ def typical(length: int, n_groups: int, *, count: int) -> list[Case]:
         if ranker.n_ranked < warm_up:
             return
         belief = ranker.host.believe(query)
+        costs, row = belief.costs
         assert query.groups is not None
         cases.append(
             Case(
                 belief.draw,
                 query.groups,
-                np.asarray(belief.certain_order),
+                np.ascontiguousarray(costs[np.ix_(row, row)]),
                 ranker.exposure,
                 ranker.ledger.exposure.copy(),
                 ranker.ledger.shares,
