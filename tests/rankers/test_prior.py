@@ -102,7 +102,7 @@ def test_an_order_is_explored_up_to_the_stated_certainty():
     edge = (alpha / certainty) ** 2
     for factor, surely in ((0.99, False), (1.01, True)):
         prior = Prior([weight], strength=factor * edge)
-        ranker = PairRank(1, alpha=alpha, regularization=1e-9, prior=prior)
+        ranker = PairRank(1, alpha=alpha, regularization=1e-9, certainty="paper", prior=prior)
         assert ranker.believe(Query([[0.0], [x]])).certain_order[1, 0] == surely
 
 

@@ -36,8 +36,8 @@ class Confidence:
     """
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
-        self.regularization = regularization
-        self.start = _start(n_features, regularization, prior)
+        self._believed: Floats = np.zeros(n_features) if prior is None else prior.seen
+        self.start_from(regularization)
         self._matrix: Floats = np.diag(self.start)
         self._waiting: list[Floats] = []
         self.inverse: Floats = np.diag(1.0 / self.start)
@@ -74,12 +74,12 @@ class Confidence:
         """Let M start from this, beside what a prior counts as seen."""
         self._matrix.flat[:: len(self._matrix) + 1] += regularization - self.regularization
         self.start_from(regularization)
-        self._refresh()
+        self._invert(self.matrix)
 
     def start_from(self, regularization: float) -> None:
         """Take M to have started from this."""
-        self.start = self.start + (regularization - self.regularization)
         self.regularization = regularization
+        self.start: Floats = regularization + self._believed
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
@@ -100,9 +100,12 @@ class Confidence:
     def _refresh(self) -> None:
         self._matrix = self.matrix
         self._waiting = []
+        self._invert(self._matrix)
+
+    def _invert(self, matrix: Floats) -> None:
         # Scaling to a unit diagonal first keeps badly scaled features from costing digits.
-        scale = 1.0 / np.sqrt(np.diag(self._matrix))
-        scaled = self._matrix * scale * scale[:, None]
+        scale = 1.0 / np.sqrt(np.diag(matrix))
+        scaled = matrix * scale * scale[:, None]
         try:
             log_det = 2.0 * float(np.log(np.diag(np.linalg.cholesky(scaled))).sum())
             inverse = np.linalg.inv(scaled)
@@ -145,8 +148,8 @@ class DiagonalConfidence:
     """
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
-        self.regularization = regularization
-        self.start = _start(n_features, regularization, prior)
+        self._believed: Floats = np.zeros(n_features) if prior is None else prior.seen
+        self.start_from(regularization)
         self.diagonal: Floats = self.start.copy()
 
     @property
@@ -164,8 +167,8 @@ class DiagonalConfidence:
 
     def start_from(self, regularization: float) -> None:
         """Take M to have started from this."""
-        self.start = self.start + (regularization - self.regularization)
         self.regularization = regularization
+        self.start: Floats = regularization + self._believed
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
@@ -186,10 +189,6 @@ class DiagonalConfidence:
     def restore(self, arrays: State) -> None:
         self.start_from(float(arrays["regularization"]))
         self.diagonal = np.array(arrays["diagonal"], dtype=np.float64)
-
-
-def _start(n_features: int, regularization: float, prior: Prior | None) -> Floats:
-    return np.full(n_features, regularization) if prior is None else regularization + prior.seen
 
 
 class Calibration:

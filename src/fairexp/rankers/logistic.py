@@ -51,9 +51,9 @@ class PairwiseLogistic:
     ) -> None:
         self.window = window
         self.precision = precision
-        self.regularization = regularization
         # The regularizer: how steep (d,), and around where (d,).
-        self._steepness: Floats = regularization + (np.zeros(n_features) if prior is None else prior.curvature)
+        self._believed: Floats = np.zeros(n_features) if prior is None else prior.curvature
+        self.start_from(regularization)
         self._centre: Floats = np.zeros(n_features) if prior is None else prior.weights
         self.theta: Floats = self._centre.copy()
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
@@ -92,24 +92,27 @@ class PairwiseLogistic:
         """Let the regularization be what makes the clicks so far most likely, and return it; theta follows.
 
         That is a step of D. MacKay's fixed point (Bayesian interpolation, 1992): as many parameters as the clicks have
-        settled, over ||theta||^2. Noisy clicks settle few and leave theta short, so it grows with the noise.
+        settled, over ||theta||^2, or over the squared distance from a prior's weights. Noisy clicks settle few and leave
+        theta near there, so it grows with the noise.
         """
         self._refresh_curvature(self._margins[: self._n_rows])
         settled = len(self.theta) - self.regularization * float(np.trace(np.linalg.inv(self._hessian)))
-        wanted = (settled + 1.0) / (float(self.theta @ self.theta) + 0.1)
+        away = self.theta - self._centre
+        wanted = (settled + 1.0) / (float(away @ away) + 0.1)
         change = min(max(wanted, LEAST), MOST) - self.regularization
         self.start_from(self.regularization + change)
         for matrix in (self._curvature, self._hessian):
             matrix.flat[:: len(self.theta) + 1] += change
-        self._gradient = self._gradient + change * self.theta
+        self._offset = self._offset + change * self._centre
+        self._gradient = self._gradient + change * away
         self._factorise()
         self._fit()
         return self.regularization
 
     def start_from(self, regularization: float) -> None:
         """Take the regularizer to be this steep, beside what a prior makes it."""
-        self._steepness = self._steepness + (regularization - self.regularization)
         self.regularization = regularization
+        self._steepness: Floats = regularization + self._believed
 
     def take_over(self, before: PairwiseLogistic, matching: Matching) -> None:
         """Go on from a model of other features, another window or another regularization, at the same scores.

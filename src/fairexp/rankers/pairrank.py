@@ -125,11 +125,6 @@ class PairRank(Explorer):
         self._n_pairs, self._due = 0, PAUSE
 
     @property
-    def _follows_evidence(self) -> bool:
-        """Whether shrinkage follows the noise; a prior that is given says itself how much it is worth."""
-        return self.regularization == "evidence" and self.prior is None
-
-    @property
     def width_factor(self) -> float:
         """alpha, or the theoretical alpha_t of this round."""
         if self.alpha != "theory":
@@ -202,7 +197,7 @@ class PairRank(Explorer):
         self.model.add(rows)
         self.confidence.add(rows)
         self._n_pairs += len(rows)
-        if self._follows_evidence and self._n_pairs >= self._due:
+        if self.regularization == "evidence" and self._n_pairs >= self._due:
             self.confidence.regularize(self.model.follow_evidence())
             self._due = self._n_pairs + max(PAUSE, self._n_pairs // 4, self.n_features // 2)
 
@@ -213,7 +208,7 @@ class PairRank(Explorer):
         return self.model.theta
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
-        if self._follows_evidence:
+        if self.regularization == "evidence":
             self.model.start_from(before.model.regularization)
             self.confidence.start_from(before.model.regularization)
         self.calibration.restore(before.calibration.state())
