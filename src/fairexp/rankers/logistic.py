@@ -92,8 +92,8 @@ class PairwiseLogistic:
         """Let the regularization be what makes the clicks so far most likely, and return it; theta follows.
 
         That is a step of D. MacKay's fixed point (Bayesian interpolation, 1992): as many parameters as the clicks have
-        settled, over ||theta||^2, or over the squared distance from a prior's weights. Noisy clicks settle few and leave
-        theta near there, so it grows with the noise.
+        settled, over ||theta||^2, or over the squared distance from a prior's weights. Noisy clicks settle few and
+        leave theta near there, so it grows with the noise.
         """
         self._refresh_curvature(self._margins[: self._n_rows])
         settled = len(self.theta) - self.regularization * float(np.trace(np.linalg.inv(self._hessian)))
