@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from benchmarks.start import compare_starts
+from benchmarks.start import Start, compare_starts
 from fairexp.data import Dataset, open_data, read_letor
 
 SHARED = Path(os.environ.get("FAIREXP_SHARED_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 needs_mq2008 = pytest.mark.skipif(not (SHARED / "MQ2008").is_dir(), reason="MQ2008 is not here")
 
 
-@pytest.mark.parametrize("world", ["mslr-pagerank", "mslr-inlink"])
-def test_worlds_start_as_good_as_the_prior(world: str) -> None:
+WORLDS = ["mslr-pagerank", "mslr-inlink"]
+
+
+@cache
+def started(world: str) -> Start:
     train = open_data(world, n_queries=100)
     test = open_data(world, n_queries=60, part="test").without_irrelevant()
-    found = compare_starts(train, test, "perfect", n_grades=5, rounds=200, seeds=3)
+    return compare_starts(train, test, "perfect", n_grades=5, rounds=200, seeds=3)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_worlds_start_as_good_as_the_prior(world: str) -> None:
+    found = started(world)
     assert found.starts_well and found.with_prior.mean > found.without.mean + 0.05
-    assert found.gained.high >= 0.0
+
+
+@pytest.mark.xfail(strict=True, reason="shrinkage by evidence ends better without a prior than with this one")
+@pytest.mark.parametrize("world", WORLDS)
+def test_worlds_end_no_worse_with_the_prior(world: str) -> None:
+    assert started(world).gained.mean >= 0.0
 
 
 @pytest.mark.shared_data
