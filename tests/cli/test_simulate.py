@@ -169,3 +169,20 @@ def test_a_tolerance_below_the_grid_is_noted_once(fairexp: Run) -> None:
     stderr = fairexp(*TINY, *options).stderr
     assert stderr.count("Note: tolerance: 0.1 is below half the grid") == 1
     assert "ToleranceWarning" not in stderr
+
+
+def test_where_fairness_is_impossible_it_is_said_before_the_run(fairexp: Run, tmp_path: Path) -> None:
+    path = write_letor(tmp_path / "train.txt", n_queries=8, seed=1)
+    one_group = "".join(f"1 qid:one{query} 1:{d} 2:1 3:0\n" for query in range(8) for d in range(6))
+    path.write_text(path.read_text() + one_group)
+    options = ("--data", path, "--group", "3:raw:0.5", "--rounds", 12, "--jobs", 1)
+    stderr = fairexp("simulate", *options, "--ranker", "fairexp-random", "--user", "perfect").stderr
+    notes = [line for line in stderr.splitlines() if line.startswith("Note: fairness: ")]
+    assert len(notes) == 2 and "50.0% have no 'feature 3 > 0.5'" in notes[0]
+    assert "even the fairest lists keep only" in notes[1] or "can get at most" in notes[1]
+    assert stderr.index(notes[1]) < stderr.index("12 of 12 rounds")
+    assert "Note" not in fairexp("simulate", *options, "--ranker", "random").stderr
+
+
+def test_nothing_is_said_where_fairness_is_possible(fairexp: Run) -> None:
+    assert "Note" not in fairexp(*TINY, "--ranker", "fairexp-random", "--set", "tolerance=1").stderr

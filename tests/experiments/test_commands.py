@@ -8,7 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fairexp.cli import app
-from tests.experiments.conftest import small
+from fairexp.experiments.plan.prepared import prepare
+from fairexp.experiments.run.local import LocalProcesses
+from fairexp.experiments.run.probes import try_kinds
+from tests.experiments.conftest import one_ranker, small
 
 runner = CliRunner()
 
@@ -81,6 +84,16 @@ def test_reproduce_refuses_what_makes_no_sense(arguments: list[str], told: str, 
     result = fairexp("reproduce", "--quick", *arguments, "--out", str(tmp_path / "r"))
     assert result.exit_code == 2 and told in result.stderr
     assert not list(tmp_path.rglob("*@*"))
+
+
+def test_where_fairness_is_impossible_it_is_said_once_for_each_data_set_and_tolerance(
+    processes: LocalProcesses,
+) -> None:
+    data = {"yahoo": {"source": "yahoo-471", "n_queries": 60, "family": "yahoo"}}
+    experiment = one_ranker("fairexp-random", data=data, users=["perfect", "navigational"])
+    notes = try_kinds(experiment, prepare(experiment), processes)
+    assert [note.split(":")[0] for note in notes] == ["yahoo, fairness"] * 2
+    assert "'without feature 471' can get at most" in notes[1]
 
 
 def test_reproduce_with_another_set_needs_groups_and_uses_its_folds(tmp_path: Path) -> None:

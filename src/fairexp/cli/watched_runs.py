@@ -34,10 +34,11 @@ def watch_runs(
 
 
 def try_runs(runs: Sequence[RunSettings]) -> list[str]:
-    """Play one round of every kind of run, keeping nothing; the warnings that came up.
+    """Play one round of every kind of run, keeping nothing; the warnings that came up, and what can be foreseen.
 
     What cannot work is refused here, before any folder or process is made.
     """
+    from fairexp.simulation.forecast import forecast
     from fairexp.simulation.run import run
 
     kinds = {(settings.ranker, settings.user): settings for settings in reversed(runs)}
@@ -46,7 +47,8 @@ def try_runs(runs: Sequence[RunSettings]) -> list[str]:
         for settings in reversed(kinds.values()):
             if run(replace(settings, rounds=1, n_points=1)).interrupted:
                 raise KeyboardInterrupt
-    return list(dict.fromkeys(str(warning.message) for warning in caught))
+    foreseen = [note for settings in reversed(kinds.values()) for note in forecast(settings)]
+    return list(dict.fromkeys([*(str(warning.message) for warning in caught), *foreseen]))
 
 
 @contextmanager

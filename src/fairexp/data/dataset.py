@@ -31,6 +31,7 @@ class Dataset:
     - `blanked`: feature ids (from 1, as in the files) that `query` and `chunks` show as 0.
     - `raw` (M, d): the values before scaling where `features` are scaled, else None; `raw_rows` (N,) are the rows of it
       that belong to this data set where those are not simply all.
+    - `notes`: what is worth knowing of how it was read or grouped, in sentences.
 
     >>> data = Dataset(np.eye(3, dtype=np.float32), np.array([1, 0, 2]), np.array([0, 2, 3]), ("a", "b"))
     >>> data
@@ -49,6 +50,7 @@ class Dataset:
     name: str = "data"
     raw: Values | None = field(default=None)
     raw_rows: Ints | None = field(default=None)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.features.shape[0]
@@ -89,6 +91,14 @@ class Dataset:
     @property
     def max_grade(self) -> int:
         return int(self.grades.max())
+
+    def group_counts(self) -> Ints:
+        """How many documents of each group every query has (Q, G); no columns before groups were chosen."""
+        n_groups = self.n_groups
+        cells = np.repeat(np.arange(self.n_queries), np.diff(self.offsets)) * n_groups
+        if self.groups is None:
+            return np.zeros((self.n_queries, 0), dtype=np.int64)
+        return np.bincount(cells + self.groups, minlength=self.n_queries * n_groups).reshape(-1, n_groups)
 
     def rows(self, i: int) -> slice:
         """The rows of query `i`."""

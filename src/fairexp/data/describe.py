@@ -43,8 +43,8 @@ def describe(dataset: Dataset) -> list[tuple[str, str]]:
     ]
     rows += [(f"grade {grade}", f"{count:,} ({count / dataset.n_documents:.1%})") for grade, count in enumerate(counts)]
     if dataset.groups is not None:
-        whole = np.array([len(np.unique(dataset.groups[dataset.rows(i)])) for i in range(dataset.n_queries)])
-        rows.append(("queries that lack a group", f"{int((whole < dataset.n_groups).sum()):,}"))
+        lacking = (dataset.group_counts() == 0).any(axis=1)
+        rows.append(("queries that lack a group", f"{int(lacking.sum()):,}"))
     return rows
 
 

@@ -15,7 +15,8 @@ from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
-from fairexp.fairness.exposure import curve_name, exposure_curve, reachable_gap
+from fairexp.fairness.exposure import curve_name, exposure_curve
+from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import find_around
 from fairexp.fairness.templates import EFFORT, SCOPES, TIES
@@ -316,17 +317,11 @@ class FairExp(Ranker):
 
     def _warn_of_coarse_grid(self) -> None:
         first = self.constraints[0]
-        if first.n_cells != 2 or isinstance(first.owed, str) or not np.isfinite(self.tolerance):
+        if first.n_cells != 2 or isinstance(first.owed, str):  # of more groups it must be played, which takes a while
             return
-        least = reachable_gap(self.exposure, first.owed).least_tolerance
-        if self.tolerance < least:
-            warnings.warn(
-                f"tolerance: {self.tolerance:g} is below half the grid of reachable unfairness ({least:.3g}) for "
-                f"this exposure curve and {self.length} positions. Some rounds may have no qualified ranking "
-                "however many candidates there are; raise the tolerance or use a less flat curve.",
-                ToleranceWarning,
-                stacklevel=3,
-            )
+        told = coarse_curve(self.exposure, first.owed, self.tolerance)
+        if told is not None:
+            warnings.warn(told, ToleranceWarning, stacklevel=3)
 
 
 def _constraints(

@@ -230,6 +230,22 @@ def test_a_coarse_tolerance_warns(client: httpx.Client) -> None:
     assert "below half the grid" in client.put("/v1/policies/coarse", json=spec).json()["warnings"][0]
 
 
+def test_a_coarse_tolerance_of_several_groups_and_constraints_warns_once_each(client: httpx.Client) -> None:
+    spec: dict[str, Any] = {"features": 2, "groups": dict.fromkeys("abcd", 1), "tolerance": 0.1}
+    (told,) = client.put("/v1/policies/four", json=spec).json()["warnings"]
+    assert told.startswith("tolerance: 0.1 is below what the fairest lists keep (0.358)")
+    (told,) = client.put("/v1/policies/four", json={**spec, "tolerance": 0.2}).json()["warnings"]
+    assert told.startswith("tolerance: 0.2 is below")
+    assert client.put("/v1/policies/four", json={**spec, "tolerance": 0.5}).json()["warnings"] == []
+    both = [
+        {"labels": {"provider": ["a", "b"]}, "tolerance": 0.1},
+        {"labels": {"type": ["c", "d", "e", "f"]}, "tolerance": 0.1},
+        {"labels": {"type": ["c", "d", "e", "f"]}, "name": "learned", "shares": "size", "tolerance": 0.1},
+    ]
+    (told,) = client.put("/v1/policies/both", json={"features": 2, "constraints": both}).json()["warnings"]
+    assert told.startswith("constraints.type.tolerance: 0.1 is below")
+
+
 def test_unbounded_memory_warns(client: httpx.Client) -> None:
     spec = {"ranker": "pairrank", "features": 2, "parameters": {"history": "full"}}
     assert "grows without bound" in client.put("/v1/policies/full", json=spec).json()["warnings"][0]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from fairexp.data import COLLECTIONS, WORLDS, Dataset, describe, group_shares, group_table, open_data
-from fairexp.data.describe import SHARE_RULES
+from fairexp.arrays import Floats
+from fairexp.cli import options
+from fairexp.cli.parameters import numbers_or_name, parse_shares
+from fairexp.cli.printing import data_tables
+from fairexp.cli.printing.tables import output_console
+from fairexp.data import COLLECTIONS, WORLDS, Dataset, open_data
 from fairexp.data.groups import FORMS
 from fairexp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(help="Look at ranking data: files, published collections, synthetic worlds.", no_args_is_help=True)
 
@@ -20,7 +27,7 @@ app = typer.Typer(help="Look at ranking data: files, published collections, synt
 @app.command("list")
 def list_data() -> None:
     """List the synthetic worlds and the published collections that fairexp knows."""
-    console = Console()
+    console = output_console()
     worlds = Table("world", "features", "documents a query", "group attribute", title="Synthetic worlds (no download)")
     for name, world in WORLDS.items():
         worlds.add_row(name, str(world.n_features), f"about {world.n_documents:g}", world.attribute)
@@ -34,46 +41,74 @@ def list_data() -> None:
 
 @app.command("describe")
 def describe_data(
-    source: Annotated[str, typer.Argument(help="A LETOR file, a synthetic world, or a collection (with --folder).")],
+    source: Annotated[str, typer.Argument(help="A file, a synthetic world, or a collection (with --folder).")],
     group: Annotated[str | None, typer.Option(help=f"How to group the documents: {FORMS}.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where a collection lies.")] = None,
     fold: Annotated[int, typer.Option(help="Which fold of a collection.")] = 1,
     part: Annotated[str, typer.Option(help="train, vali or test.")] = "train",
     n_queries: Annotated[int | None, typer.Option("--queries", help="Only so many queries.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of a synthetic world.")] = 0,
+    tolerance: Annotated[float, typer.Option(min=0, help="Unfairness that a run shall allow.")] = 0.1,
+    length: options.Length = 10,
+    exposure: options.Exposure = "reciprocal",
+    shares: options.Shares = None,
+    beta: options.Beta = None,
 ) -> None:
-    """Print sizes and grades, and with groups the paper's table: size, utility, and the beta that each gives."""
+    """Print sizes and grades, and with groups what they are owed, and how far exposure can be fair to them.
+
+    The table of groups is the paper's: size, utility, and the beta that each gives. How often a tolerance can be kept
+    is tried out on random lists, without learning.
+    """
     data = open_data(source, folder=folder, fold=fold, part=part, group=group, n_queries=n_queries, seed=seed)
-    console = Console()
-    table = Table("", "", title=data.name, show_header=False)
-    for row in describe(data):
-        table.add_row(*row)
-    console.print(table)
+    console = output_console()
+    console.print(data_tables.sizes(data))
     if data.groups is not None:
-        console.print(_groups(data))
-        console.print(_betas(data))
+        console.print(data_tables.groups(data))
+        console.print(data_tables.owed(data))
+        told = numbers_or_name(exposure), parse_shares(shares, beta)
+        _print_feasibility(console, data, *told, length=length, tolerance=tolerance)
         if data.blanked:
             console.print(f"Hidden from rankers: feature {', '.join(map(str, data.blanked))}.")
+    for note in data.notes:
+        console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
 
 
-def _groups(data: Dataset) -> Table:
-    table = Table("group", "", "size", "share", "average utility", "total utility", title="Groups")
-    for number, row in enumerate(group_table(data)):
-        cells = (f"{row.size:,}", f"{row.share:.2%}", f"{row.average_utility:.4f}", f"{row.total_utility:,}")
-        table.add_row(str(number), row.name, *cells)
-    return table
+def _print_feasibility(
+    console: Console,
+    data: Dataset,
+    exposure: str | tuple[float, ...],
+    shares: str | tuple[float, ...],
+    *,
+    length: int,
+    tolerance: float,
+) -> None:
+    """How far exposure can be fair to the groups of `data`, and, where that is too rarely, what it would take."""
+    from fairexp.fairness.exposure import exposure_curve
+    from fairexp.fairness.feasibility import feasibility, remedies
+    from fairexp.simulation.settings import shares_of
+
+    curve, owed, names = exposure_curve(exposure, length), shares_of(shares, data), data.group_names
+    assert owed is not None and names is not None
+    counts = data.group_counts()
+    told = feasibility(counts, exposure=curve, shares=owed, tolerance=tolerance)
+    asked = f"lists of {length}, {exposure if isinstance(exposure, str) else 'given'} exposure"
+    for table in data_tables.possible(told, names, asked=asked):
+        console.print(table)
+    if told.is_enough:
+        return
+    for note in told.notes(names)[1:]:
+        console.print(note, style="yellow", markup=False, soft_wrap=True)
+    curves = [curve, *_other_lengths(exposure, length)]
+    found = remedies(counts, curves=curves, shares=owed, names=names, told=told)
+    console.print(data_tables.remedies(found))
 
 
-def _betas(data: Dataset) -> Table:
-    """The shares by each rule and, for two groups, the beta that they make."""
-    title = "Exposure that each rule asks for"
-    table = Table("by", "shares", *(["beta"] if data.n_groups == 2 else []), title=title)
-    for rule in SHARE_RULES:
-        try:
-            shares = group_shares(data, by=rule)
-        except ArgumentError:  # a group without a single relevant document
-            table.add_row(rule.replace("_", " "), "undefined: a group would get nothing")
-            continue
-        beta = [f"{shares[0] / shares[1]:.3f}"] if len(shares) == 2 else []
-        table.add_row(rule.replace("_", " "), " : ".join(f"{share:.3f}" for share in shares), *beta)
-    return table
+def _other_lengths(exposure: str | tuple[float, ...], length: int) -> list[Floats]:
+    """The curve for lists of half and twice the length, as far as it is known so far down."""
+    from fairexp.fairness.exposure import exposure_curve
+
+    found = []
+    for other in (length // 2, 2 * length):
+        with contextlib.suppress(ArgumentError):
+            found.append(exposure_curve(exposure, other))
+    return found

@@ -20,6 +20,7 @@ from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.task import Outcome, Task
 from fairexp.measures import HELDOUT_NDCG
+from fairexp.simulation.forecast import forecast
 from fairexp.simulation.run import run
 from fairexp.simulation.settings import Parts
 
@@ -125,6 +126,7 @@ def try_kinds(experiment: Experiment, folds: Folds, executor: Executor, *, paths
             raise ArgumentError(where, outcome.error, "a ranker that plays one round", "Correct it; nothing was run.")
         assert outcome.record is not None
         notes.update(dict.fromkeys(f"{one.data}, {one.ranker}, {note}" for note in outcome.record["notes"]))
+        notes.update(dict.fromkeys(f"{one.data}, {note}" for note in outcome.record["foreseen"]))
     return list(notes)
 
 
@@ -137,10 +139,11 @@ def try_one(task: Task, *, data: Parts | None = None) -> Outcome:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ToleranceWarning)
             run(replace(task.settings, rounds=1, n_points=1), data=data)
+            foreseen = forecast(task.settings, data=data)
     except Exception as error:
         return Outcome(task.key, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, ToleranceWarning)]
-    return Outcome(task.key, record={"notes": notes})
+    return Outcome(task.key, record={"notes": notes, "foreseen": foreseen})
 
 
 def probe(probes: Sequence[Probe], executor: Executor) -> dict[str, Pace]:

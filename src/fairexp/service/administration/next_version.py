@@ -15,7 +15,7 @@ from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.runtime import Runtime, matched, same_labels
 from fairexp.service.policies.constraints import ConstraintSpec
-from fairexp.service.policies.rankers import build_ranker, resolve_parameters
+from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_parameters
 from fairexp.service.policies.spec import PolicySpec
 
 MODEL, LEDGER = "model", "ledger"
@@ -88,7 +88,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     if not model:
         runtime.begin_generation()
     effects = _effects(before, runtime, matching, model=model, account=account)
-    return NextVersion(runtime, effects, [*warnings, *_wider_gap(before, runtime)])
+    return NextVersion(runtime, effects, [*warnings, *curve_notes(ranker), *_wider_gap(before, runtime)])
 
 
 def _same_accounts(before: list[ConstraintSpec], now: list[ConstraintSpec]) -> list[tuple[int, Ints]]:

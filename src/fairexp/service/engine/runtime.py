@@ -23,7 +23,7 @@ from fairexp.service.engine.open_ranking import OpenRanking, Worth
 from fairexp.service.engine.totals import Totals
 from fairexp.service.items.counters import ItemCounters
 from fairexp.service.log.records import Account, Event, Feedback, Floats32, Shown, considered, groups_of
-from fairexp.service.policies.rankers import build_ranker, resolve_parameters
+from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.types import Belief, Query, Ranking
@@ -127,7 +127,7 @@ class Runtime:
         ranker, notes = build_ranker(spec, parameters)
         totals = Totals(*owed_by(spec), length=spec.depth)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
-        return runtime, notes
+        return runtime, [*notes, *curve_notes(ranker)]
 
     def follow(self, before: Runtime) -> None:
         """Come after `before` in the log, as a version of its own, with a state that an earlier one ended with."""

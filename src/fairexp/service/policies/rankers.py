@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.errors import ArgumentError, FairexpError, MissingExtraError
+from fairexp.errors import ArgumentError, FairexpError, MissingExtraError, ToleranceWarning
 from fairexp.fairness.constraint import Constraint
+from fairexp.fairness.fairexp import FairExp
+from fairexp.fairness.feasibility import coarse_curve
 from fairexp.prior import EVEN_SPREAD, Prior
 from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.base import Ranker
@@ -114,12 +116,27 @@ def build_ranker(
             raise invalid("parameters", f"some with which no ranker can be made ({error})", "others") from error
     if ranker.n_features != spec.n_features:  # fixed weights bring their own number
         raise invalid("parameters.weights", f"{ranker.n_features} numbers", f"{spec.n_features}, one per feature")
-    notes = [str(warning.message) for warning in caught]
+    notes = [str(warning.message) for warning in caught if not issubclass(warning.category, ToleranceWarning)]
     if spec.feedback.grades > 1 and not ranker.uses_grades:
         notes.append(f"feedback.grades: {spec.ranker} takes a click for a click, so they change nothing")
     if ranker.keeps_history:
         notes.append("parameters: with these the ranker keeps its whole history, so its memory grows without bound")
     return ranker, [*notes, *_about_size(ranker)]
+
+
+def curve_notes(ranker: Ranker) -> list[str]:
+    """Where the exposure curve keeps a constraint from being kept, whatever candidates requests bring.
+
+    Apart from `build_ranker`, because of more than two groups it takes a while, and is told once.
+    """
+    if not isinstance(ranker, FairExp):
+        return []
+    found = []
+    for each in ranker.constraints:
+        told = None if isinstance(each.owed, str) else coarse_curve(ranker.exposure, each.owed, each.tolerance)
+        if told is not None:
+            found.append(told if each.is_plain else f"constraints.{each.name}.{told}")
+    return found
 
 
 def _constraint(spec: ConstraintSpec) -> Constraint:
