@@ -233,3 +233,99 @@ def test_the_client_keeps_items_and_ranks_them_by_id(live: Callable[..., Live], 
         assert len(client.rank("shop", list(items), fields=list(items.values())).items) == 4
         with pytest.raises(ArgumentError, match="one for each id"):
             client.rank("shop", ["d1", "d2"], fields=[{}])
+
+
+LABELLED = PolicySpec(
+    features=list(NAMES),
+    length=4,
+    seed=7,
+    constraints=[
+        {"labels": {"provider": ["small", "large"]}, "tolerance": 0.6},
+        {"labels": {"type": ["news", "video"]}, "tolerance": 1.0},
+    ],
+    label_fields={
+        "provider": {"field": "seller", "providers": {"acme": "large"}, "other_providers": "small"},
+        "type": "kind",
+    },
+    items=ItemsSpec(most=50),
+)
+SELLERS, KINDS = ("bob", "acme", "small"), ("news", "video")
+
+
+def labelled(number: int, n: int = 8) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Items with a seller and a kind in their fields, and the same request with labels by attribute."""
+    items, asked = fields(number, n), rank_body(number, n)
+    for place, (item, candidate) in enumerate(zip(items, asked["candidates"], strict=True)):
+        seller, kind = SELLERS[place % 3], KINDS[place // 2 % 2]
+        item["fields"].update(seller=seller, kind=kind)
+        candidate["group"] = {"provider": "large" if seller == "acme" else "small", "type": kind}
+    return items, asked
+
+
+def test_labels_by_attribute_come_from_fields_and_a_table_of_providers(serve: Serve, tmp_path: Any) -> None:
+    whole, alone, some, brought = (
+        serve(f"{tmp_path}/labels-{number}.db", policies={"shop": LABELLED}) for number in range(4)
+    )
+    for number in range(4):
+        items, asked = labelled(number)
+        told = {"query_id": asked["query_id"]}
+        for client in (alone, some):
+            assert client.post("/v1/policies/shop/items", json={"items": items}).status_code == 200
+        expected = shown(whole.post(RANK, json=asked))
+        assert expected[0][1] in ({"provider": p, "type": t} for p in ("small", "large") for t in KINDS)
+        assert shown(alone.post(RANK, json={**told, "ids": [item["id"] for item in items]})) == expected
+        own = [{"id": item["id"], "group": {"type": item["fields"]["kind"]}} for item in items]
+        assert shown(some.post(RANK, json={**told, "items": own})) == expected, "one label brought, one looked up"
+        assert shown(brought.post(RANK, json={**told, "items": items})) == expected
+    gaps = [client.get("/v1/policies/shop/fairness").json()["constraints"] for client in (whole, alone, some, brought)]
+    assert gaps[0] == gaps[1] == gaps[2] == gaps[3] and len(gaps[0]) == 2
+
+
+def test_what_a_request_says_of_a_label_goes_before_what_is_stored(serve: Serve, sqlite_address: str) -> None:
+    client = serve(sqlite_address, policies={"shop": LABELLED})
+    items, _ = labelled(0)
+    client.post("/v1/policies/shop/items", json={"items": items})
+    asked = [{"id": item["id"], "group": {"provider": "acme", "type": "video"}} for item in items]
+    answer = client.post(RANK, json={"query_id": "q", "items": asked})
+    assert {tuple(group.values()) for _, group in cast(Any, shown(answer))} == {("large", "video")}
+
+
+def test_metaranks_items_have_labels_by_attribute_too(serve: Serve, sqlite_address: str) -> None:
+    client = serve(sqlite_address, policies={"shop": LABELLED})
+    items, _ = labelled(0)
+    given = [
+        {"id": item["id"], "fields": [{"name": name, "value": value} for name, value in item["fields"].items()]}
+        for item in items
+    ]
+    answer = client.post("/rank/shop", json={"id": "r1", "items": given})
+    assert answer.status_code == 200, answer.text
+    assert {item["item"] for item in answer.json()["items"]} == {item["id"] for item in items}
+
+
+def test_a_label_that_is_nowhere_is_named(serve: Serve, sqlite_address: str) -> None:
+    client = serve(sqlite_address, policies={"shop": LABELLED})
+    item = {"id": "a", "fields": {**dict.fromkeys(NAMES, 1.0), "seller": "acme"}}
+    refused = client.post(RANK, json={"query_id": "q", "items": [item]})
+    assert refused.status_code == 422 and refused.json()["error"]["field"] == "items[0].fields.type"
+    assert "nothing" in refused.text and "news, video" in refused.text
+    item["fields"]["kind"] = "radio"
+    assert "'radio'" in client.post(RANK, json={"query_id": "q", "items": [item]}).text
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"colour": "colour"}, "attributes of constraints (provider, type), got 'colour'"),
+        (
+            {"type": {"field": "kind", "providers": {"a": "radio"}}},
+            "labels of the attribute (news, video), got 'radio'",
+        ),
+        ({"type": {"field": "kind", "other_providers": "radio"}}, "got 'radio'"),
+    ],
+)
+def test_label_fields_that_make_no_sense_are_refused(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match="label_fields") as refusal:
+        PolicySpec.model_validate({**LABELLED.model_dump(), "label_fields": given})
+    assert told in str(refusal.value)
+    with pytest.raises(ValueError, match="beside label_fields"):
+        PolicySpec.model_validate({**LABELLED.model_dump(), "group_field": "seller"})

@@ -173,6 +173,7 @@ class Changes:
             ("length" if spec.pages == 1 else "pages", spec.depth, settings.max_length),
             *(("groups", each.n_groups, settings.max_groups) for each in spec.accounts),
             ("providers", len(spec.providers), settings.max_providers),
+            *(("label_fields", len(each.providers), settings.max_providers) for each in spec.label_sources.values()),
             ("items.most", 1 if spec.items is None else spec.items.most, settings.max_items),
         ):
             if given > most:

@@ -105,15 +105,18 @@ def _segment(asked: Asked, spec: PolicySpec) -> str | None:
 def _group_numbers(given: Sequence[Group], spec: PolicySpec, where: str) -> Ints | None:
     if not spec.groups:
         return None
-    named = [each if isinstance(each, dict) else spec.group_of(each) for each in given]
+    source = spec.source_of_groups
+    named = [each if isinstance(each, dict) else source.label_of(each, spec.groups) for each in given]
     return _numbers(named, spec.group_names, where)
 
 
 def _labels(given: Sequence[Group], spec: PolicySpec, where: str) -> dict[str, Ints]:
     """The number (n,) of each candidate's label by attribute, where the policy has several constraints."""
-    found = {}
+    found, sources = {}, spec.label_sources
     for attribute, labels in spec.attributes.items():
         own = [each.get(attribute) if isinstance(each, dict) else None for each in given]
+        if attribute in sources:
+            own = [sources[attribute].label_of(each, labels) for each in own]
         name = _plain(attribute)
         place = f"groups.{name}[{{}}]" if where == "groups[{}]" else f"{where}.{name}"
         found[attribute] = _numbers(own, labels, place)

@@ -29,7 +29,7 @@ from fairexp.service.bodies.asked import (
     float32,
     plain_problem,
 )
-from fairexp.service.bodies.fields import by_name
+from fairexp.service.bodies.fields import by_name, completed
 from fairexp.service.bodies.forms import FeedbackGiven, FeedbackRequest, ItemGiven, ItemsRequest, RankRequest
 from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError, invalid, misfit
@@ -119,7 +119,7 @@ def _by_fields(
     own_groups: Sequence[Group] = [item.group for item in items]
     given = own_groups if request.groups is None else _by_candidate(request.groups, len(ids))
     rows, groups, problem = by_name([item.fields for item in items], request.fields, columns)
-    named = [own if own is not None else found for own, found in zip(given, groups, strict=True)]
+    named = [completed(own, found) for own, found in zip(given, groups, strict=True)]
     digest = ""
     if "request_id" in context:
         digest = digest_of(msgspec.json.encode([items, request.groups, request.fields, request.k, request.after]))

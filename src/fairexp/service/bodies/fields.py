@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools
-from fairexp.service.bodies.asked import Asked, plain_problem
+from fairexp.service.bodies.asked import Asked, Group, plain_problem
 from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError, invalid
 
@@ -19,13 +19,13 @@ REMEDY = "Send the field, store it with the item, or give the feature a default 
 
 def by_name(
     items: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], columns: Columns
-) -> tuple[NDArray[np.float32], list[str | None], ServiceError | None]:
+) -> tuple[NDArray[np.float32], list[Group], ServiceError | None]:
     """Features (n, d) and groups (n) by the items' own fields or `shared` ones, and what is wrong with them.
 
     What neither has is NaN, or no group.
     """
     rows = np.full((len(items), len(columns.names)), np.nan)
-    groups: list[str | None] = [None] * len(items)
+    groups: list[Group] = [None] * len(items)
     problem: ServiceError | None = None
     for number, own in enumerate(items):
         for place, name in enumerate(columns.names):
@@ -44,8 +44,8 @@ def by_name(
 def lacking(asked: Asked, columns: Columns) -> list[int]:
     """The places of items of which a request does not bring everything that could be looked up."""
     lacks = _without_features(asked)
-    if columns.group_field is not None:
-        lacks = lacks | np.array([group is None for group in asked.groups], dtype=np.bool_)
+    if columns.group_field is not None or columns.label_fields:
+        lacks = lacks | np.array([_lacks_label(group, columns) for group in asked.groups], dtype=np.bool_)
     found: list[int] = np.flatnonzero(lacks).tolist()
     return found
 
@@ -62,8 +62,7 @@ def filled(
     if items or user:
         known, shared = [items.get(name, {}) for name in asked.ids], user or {}
         groups = [
-            _group(own, shared, columns) if group is None else group
-            for own, group in zip(known, asked.groups, strict=True)
+            completed(group, _group(own, shared, columns)) for own, group in zip(known, asked.groups, strict=True)
         ]
         asked = replace(asked, groups=groups)
     where = np.flatnonzero(_without_features(asked))
@@ -89,9 +88,30 @@ def _without_features(asked: Asked) -> Bools:
     return np.asarray(np.isnan(asked.features).any(axis=1))
 
 
-def _group(own: Mapping[str, Any], shared: Mapping[str, Any], columns: Columns) -> str | None:
-    value = None if columns.group_field is None else own.get(columns.group_field, shared.get(columns.group_field))
-    return None if value is None else str(value)
+def completed(given: Group, found: Group) -> Group:
+    """What a request says of an item's group, and of attributes that it leaves out what was found.
+
+    >>> completed({"type": "text"}, {"type": "video", "seller": "acme"}), completed(None, "small")
+    ({'type': 'text', 'seller': 'acme'}, 'small')
+    """
+    if isinstance(given, dict) and isinstance(found, dict):
+        return {**found, **given}
+    return found if given is None else given
+
+
+def _lacks_label(given: Group, columns: Columns) -> bool:
+    if isinstance(given, dict):
+        return any(attribute not in given for attribute, _ in columns.label_fields)
+    return given is None
+
+
+def _group(own: Mapping[str, Any], shared: Mapping[str, Any], columns: Columns) -> Group:
+    """The group that fields name, or the labels by attribute that they do."""
+    if columns.group_field is not None:
+        value = own.get(columns.group_field, shared.get(columns.group_field))
+        return None if value is None else str(value)
+    named = {attribute: own.get(field, shared.get(field)) for attribute, field in columns.label_fields}
+    return {attribute: str(value) for attribute, value in named.items() if value is not None} or None
 
 
 def _not_a_number(row: int, given: str, name: str) -> ServiceError:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 class Columns:
     """The features that a policy's requests bring, and the field that holds an item's group.
 
-    `stored` says that the policy keeps items, so that a request may leave out what is kept of them.
+    `label_fields` are (attribute, field): where labels by attribute come from. `stored` says that the policy keeps
+    items, so that a request may leave out what is kept of them.
     """
 
     names: tuple[str, ...]
     defaults: tuple[float | None, ...]
     group_field: str | None = None
     stored: bool = False
+    label_fields: tuple[tuple[str, str], ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -91,6 +92,35 @@ class PriorSpec(Strict):
     spread: dict[Label, Positive] = Field(default={})
 
 
+class LabelField(Strict):
+    """The field of items that holds their label, or their provider, whose label `providers` tells."""
+
+    field: Label
+    providers: dict[Label, Label] = Field(default={}, max_length=100_000)
+    other_providers: Label | None = None
+
+    def label_of(self, name: str | None, labels: Collection[str]) -> str | None:
+        """The one of `labels` that a name in a request or a field stands for; a name of no provider for itself."""
+        if name is None or (not self.providers and self.other_providers is None):
+            return name
+        return self.providers.get(name, name if name in labels else self.other_providers or name)
+
+    def check(self, labels: Collection[str], where: str, what: str) -> None:
+        """A `ValueError` if a provider has none of `labels`."""
+        named = [*self.providers.values(), *([] if self.other_providers is None else [self.other_providers])]
+        for label in named:
+            if label not in labels:
+                known = ", ".join(labels) or "none"
+                raise ValueError(f"{where}: expected {what} ({known}), got {label[:80]!r}")
+
+
+def _is_table(value: Any) -> str:
+    return "~table" if isinstance(value, dict | LabelField) else "~name"
+
+
+FieldOrName = Annotated[Annotated[Label, Tag("~name")] | Annotated[LabelField, Tag("~table")], Discriminator(_is_table)]
+
+
 class ItemsSpec(Strict):
     """That fields of items and users are kept, of at most so many each; those written longest ago go first."""
 
@@ -128,6 +158,12 @@ class PolicySpec(Strict):
         default={}, max_length=100_000, description="The group of each provider, where `group_field` holds providers."
     )
     other_providers: Label | None = Field(default=None, description="The group of all providers not among them.")
+    label_fields: dict[Label, FieldOrName] = Field(
+        default={},
+        max_length=32,
+        description="With `constraints`: the field of items that holds the label of each attribute, or the provider, "
+        "with the label of each.",
+    )
     items: ItemsSpec | None = None
     tolerance: Annotated[float, Field(ge=0)] = 0.1
     exposure: Annotated[
@@ -177,25 +213,38 @@ class PolicySpec(Strict):
 
     @model_validator(mode="after")
     def _known_groups(self) -> PolicySpec:
-        named = [*self.providers.values(), *([] if self.other_providers is None else [self.other_providers])]
-        for group in named:
-            if group not in self.groups:
-                known = ", ".join(self.groups) or "none"
-                raise ValueError(f"providers: expected groups of the policy ({known}), got {group[:80]!r}")
+        self.source_of_groups.check(self.groups, "providers", "groups of the policy")
+        if self.label_fields and self.group_field is not None:
+            raise ValueError("group_field: expected none beside label_fields, which go by attribute, got one")
+        for attribute, source in self.label_sources.items():
+            if attribute not in self.attributes:
+                known = ", ".join(self.attributes) or "none"
+                raise ValueError(f"label_fields: expected attributes of constraints ({known}), got {attribute[:80]!r}")
+            source.check(self.attributes[attribute], f"label_fields.{attribute}.providers", "labels of the attribute")
         return self
 
-    def group_of(self, name: str | None) -> str | None:
-        """The group that a request's group or provider stands for."""
-        if name is None or (not self.providers and self.other_providers is None):
-            return name
-        return self.providers.get(name, name if name in self.groups else self.other_providers or name)
+    @property
+    def source_of_groups(self) -> LabelField:
+        """Where groups come from, where requests need not bring them."""
+        return LabelField.model_construct(
+            field=self.group_field, providers=self.providers, other_providers=self.other_providers
+        )
+
+    @property
+    def label_sources(self) -> dict[str, LabelField]:
+        """Where the labels of attributes come from, where requests need not bring them."""
+        return {
+            attribute: given if isinstance(given, LabelField) else LabelField(field=given)
+            for attribute, given in self.label_fields.items()
+        }
 
     @property
     def requested(self) -> Columns:
         """What requests bring: all features but counters."""
         given = [column for column in self.declared if column.counter is None]
         names, defaults = tuple(each.name for each in given), tuple(each.default for each in given)
-        return Columns(names, defaults, self.group_field, self.items is not None)
+        fields = tuple((attribute, source.field) for attribute, source in self.label_sources.items())
+        return Columns(names, defaults, self.group_field, self.items is not None, fields)
 
     @property
     def n_declared(self) -> int:

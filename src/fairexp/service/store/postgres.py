@@ -7,10 +7,12 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fairexp.errors import MissingExtraError
-from fairexp.service.problems import StoreBusyError
+from fairexp.service.problems import StoreBusyError, StoreError
 from fairexp.service.store.connections import PooledDatabase
 from fairexp.service.store.migrations import Execute, Row
 
@@ -32,6 +34,9 @@ SERVER_LOCK = 0x66616972
 ACTIONS_LOCK = SERVER_LOCK + 1
 """The advisory lock that whoever records an action holds until its transaction ends."""
 
+PASSWORD_FILE = "password_file"
+"""The part of a URL that names a file with the password."""
+
 WORDS = {"BLOB": "BYTEA", "WITHOUT ROWID": ""}
 """SQLite's words for types and tables, in PostgreSQL."""
 
@@ -39,13 +44,17 @@ PgConnection = psycopg.Connection[Row]
 
 
 class PostgresDatabase(PooledDatabase[PgConnection]):
-    """The database at `url`, e.g. postgresql://user@host/name."""
+    """The database at `url`, e.g. postgresql://user@host/name.
+
+    `?password_file=PATH` has the password in a file instead, as containers are given secrets; it is read for every
+    connection, so a new password needs no restart.
+    """
 
     failures = (psycopg.Error,)
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        self.url = url
+        self.url, self._password_file = _without_password_file(url)
 
     def tidy(self) -> None:
         """Autovacuum does it."""
@@ -78,8 +87,10 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
         return writer
 
     def _open_reader(self) -> PgConnection:
+        secret: dict[str, Any] = {} if self._password_file is None else {"password": _password(self._password_file)}
         return psycopg.connect(
             self.url,
+            **secret,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
             application_name="fairexp",
@@ -95,6 +106,31 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
     def _execute(self, connection: PgConnection, sql: str, parameters: Sequence[Any]) -> list[Row]:
         cursor = connection.execute(_translated(sql), tuple(parameters) or None)
         return cursor.fetchall() if cursor.description else []
+
+
+def _without_password_file(url: str) -> tuple[str, Path | None]:
+    """A URL as PostgreSQL's own library reads it, and the file with the password if it names one.
+
+    >>> _without_password_file("postgresql://fairexp@db/fairexp?sslmode=require&password_file=/run/secrets/db")
+    ('postgresql://fairexp@db/fairexp?sslmode=require', PosixPath('/run/secrets/db'))
+    """
+    place, _, query = url.partition("?")
+    parts = [each.partition("=") for each in query.split("&") if each]
+    named = [unquote(value) for name, _, value in parts if name == PASSWORD_FILE]
+    if not named:
+        return url, None
+    rest = "&".join("".join(each) for each in parts if each[0] != PASSWORD_FILE)
+    return place + ("?" + rest if rest else ""), Path(named[-1])
+
+
+def _password(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        told = error.strerror if isinstance(error, OSError) else "no text"
+        remedy = "It must hold the password and nothing else, and the user who runs this must be able to read it."
+        given = f"store: {PASSWORD_FILE}: expected a file that can be read, got {path} ({told})"
+        raise StoreError(f"{given}. {remedy}") from None
 
 
 @cache
