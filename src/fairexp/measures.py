@@ -129,6 +129,26 @@ UF = Measure(
 MAX_UF = replace(UF, label="max UF", heading="Largest unfairness", definition="The largest unfairness after any round.")
 MEAN_UF = replace(UF, label="mean UF", heading="Mean unfairness", definition="Unfairness as its mean over all rounds.")
 FINAL_UF = replace(UF, label="final UF", heading="Final unfairness", definition="Unfairness after the last round.")
+LIST_UF = replace(
+    UF,
+    label="list UF",
+    heading="Unfairness of each list",
+    definition="The gap in exposure within a list by itself, whatever was shown before; the mean over rounds.",
+)
+IMPACT_UF = replace(
+    UF,
+    label="impact UF",
+    heading="Unfairness in clicks",
+    definition="The gap between the clicks that the groups got and what they are owed of them, after the last round.",
+)
+ITEM_UF = replace(
+    UF,
+    label="item UF",
+    heading="Unfairness to items",
+    definition="The part of a query's exposure so far that would have to move between documents of one grade for these "
+    "to have had the same; the mean over rounds.",
+    digits=4,
+)
 QUALIFIED = Measure(
     "qualified",
     "Qualified",
@@ -179,6 +199,9 @@ MEASURES = (
     MAX_UF,
     MEAN_UF,
     FINAL_UF,
+    LIST_UF,
+    IMPACT_UF,
+    ITEM_UF,
     QUALIFIED,
     QUALIFIED_SHARE,
     ADDED_REGRET,

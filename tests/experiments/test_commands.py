@@ -97,7 +97,7 @@ def test_where_fairness_is_impossible_it_is_said_once_for_each_data_set_and_tole
 
 
 def test_reproduce_with_another_set_needs_groups_and_uses_its_folds(tmp_path: Path) -> None:
-    from fairexp.cli.commands.reproduce import _place_data
+    from fairexp.cli.commands.experiments.reproduce import _place_data
     from fairexp.experiments.plan.yaml_file import read_document, validated
 
     for fold in (1, 2):

@@ -157,9 +157,8 @@ def test_a_path_where_nothing_lies_is_told_with_the_place(lab: Path, change: str
 def test_the_commands_find_data_and_records_from_anywhere(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("altair")
     reported: list[str] = []
-    monkeypatch.setattr(
-        "fairexp.cli.commands.experiment.write_report", lambda records, _: reported.append(records.store.place)
-    )
+    command = "fairexp.cli.commands.experiments.experiment.write_report"
+    monkeypatch.setattr(command, lambda records, _: reported.append(records.store.place))
     file = str(lab / "own.yaml")
     done = fairexp("experiment", "run", file, "--jobs", "1")
     assert done.exit_code == 0, done.output
@@ -182,7 +181,7 @@ def test_what_reproduce_was_told_on_the_command_line_is_kept_for_any_folder(
     monkeypatch.setattr(
         "fairexp.cli.experiment_runs.conduct_watched", lambda *given, **how: conducted.append((given[0], how))
     )
-    monkeypatch.setattr("fairexp.cli.commands.reproduce.write_report", lambda records, folder: None)
+    monkeypatch.setattr("fairexp.cli.commands.experiments.reproduce.write_report", lambda records, folder: None)
     monkeypatch.chdir(lab)
     small = ["--rounds", "3", "--seeds", "1", "--user", "base/clicker.yaml", "--group", "2:0.5"]
     done = fairexp("reproduce", "--quick", "--data", "mine=sets/mine", *small, "--out", "records")

@@ -10,6 +10,7 @@ import pytest
 
 from fairexp.experiments.claims.paper import CLAIMS, judge_all, rules
 from fairexp.experiments.claims.results import mean_over_rounds
+from fairexp.experiments.frontier.verdicts import frontiers
 from fairexp.experiments.report.files import tabular, write_csv, write_latex
 from fairexp.experiments.report.page import page_html
 from fairexp.experiments.report.report import chart_specs, figures
@@ -22,13 +23,14 @@ pytest.importorskip("vl_convert")
 
 def test_the_page_holds_everything_and_needs_no_network() -> None:
     results = made_up()
-    specs = chart_specs(results)
-    page = page_html(results, judge_all(results), compare(results), specs)
+    found = frontiers(results)
+    specs = chart_specs(results, found)
+    page = page_html(results, judge_all(results), compare(results), specs, found)
     markup = page.split('<script type="application/json"')[0]
     assert not re.search(r'(src|href)="(?!#)', markup) and "default-src 'none'" in markup
     for setting in results.settings:
         assert results.title(setting) in page
-    assert page.count("<figure id=") == len(specs) == 4 * 3 + 2 + 2
+    assert page.count("<figure id=") == len(specs) == 4 * 3 + 2 * 3 + 2
     assert "fairexp experiment run small.yaml" in page and "0" * 24 in page
     assert "Synthetic data" in page and page.count("(synthetic world)") > 4
     assert 'class="supported"' in page
@@ -51,7 +53,7 @@ def test_the_page_states_its_rules_and_what_it_does_not_judge() -> None:
 
 def test_every_figure_says_that_its_data_is_synthetic() -> None:
     results = made_up()
-    made = figures(results, chart_specs(results))
+    made = figures(results, chart_specs(results, frontiers(results)))
     assert {"pagerank-perfect", "frontier-pagerank-navigational", "violations-mslr"} <= made.keys()
     assert all("synthetic" in str(spec) for spec in made.values())
 

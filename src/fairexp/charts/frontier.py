@@ -1,125 +1,196 @@
-"""What fairness costs: online NDCG against unfairness, over tolerances of one ranker and beside the others."""
+"""What fairness costs: online NDCG against unfairness, a line for each fair ranker through its trade-offs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fairexp.charts.drawing import HEIGHT, LINE_OF_TEXT, WIDTH, dressed
 from fairexp.charts.extra import altair
 from fairexp.charts.labels import Axis, spread
 from fairexp.charts.rows import Row
-from fairexp.charts.style import FAIR_COLOURS, INK, MUTED, display_name, looks
+from fairexp.charts.style import GRID, MUTED, Look, display_name, looks
 from fairexp.errors import ArgumentError
-from fairexp.measures import MEAN_UF, ONLINE_NDCG
+from fairexp.measures import ONLINE_NDCG, Measure
 
-CLOSE = 2.0
-"""Points whose unfairness differs by less than this factor may need their names moved apart."""
+LETTER = 6.2
+"""About how wide a letter is."""
+NEAR = 9.0
+"""How far from its point a number stands."""
+LEAST = 1e-6
 _ONLINE = ONLINE_NDCG.heading[0].lower() + ONLINE_NDCG.heading[1:]
 
 
-def frontier_chart(
-    swept: Sequence[Row], others: Sequence[Row], *, title: str, subtitle: str = "", theme: str = "light"
-) -> Any:
-    """A line through the tolerances, and a point for each other ranker; up and to the left is better.
+@dataclass(frozen=True)
+class Plane:
+    """Where values lie in the drawing, in pixels from its left and from its bottom."""
 
-    `swept` has rows with tolerance, online NDCG and mean unfairness by name, and low and high (the interval of online
-    NDCG); `others` have ranker in the place of tolerance.
+    across: tuple[float, float]
+    """The logarithms of unfairness at both ends."""
+    up: Axis
+
+    def x(self, row: Row) -> float:
+        low, high = self.across
+        return WIDTH * 1.25 * (math.log(row["unfairness"]) - low) / (high - low)
+
+    def y(self, row: Row) -> float:
+        return HEIGHT * self.up.position(row["online"])
+
+    def values(self, x: float, y: float) -> Row:
+        """What lies at a place in pixels."""
+        low, high = self.across
+        return {"unfairness": math.exp(low + x / (WIDTH * 1.25) * (high - low)), "online": self.up.value(y / HEIGHT)}
+
+
+def frontier_chart(
+    rows: Sequence[Row], measure: Measure, *, title: str, subtitle: str = "", theme: str = "light"
+) -> Any:
+    """A line for each ranker with several points, and a point for each other; up and to the left is better.
+
+    `rows` have ranker, value (of its trade-off parameter, or None), online (NDCG), low and high (its interval),
+    unfairness (by `measure`), and kept: whether the point is on the ranker's own frontier. The first ranker's
+    values stand beside its points, and every ranker's name at the right.
     """
-    if not swept:
-        raise ArgumentError("swept", "no rows", "a row for each tolerance")
+    if not rows:
+        raise ArgumentError("rows", "none", "a row for each point")
     alt = altair()
-    fair = [{**_fields(row), "name": f"{row['tolerance']:g}"} for row in sorted(swept, key=lambda r: r["tolerance"])]
-    named = [{**_fields(row), "name": display_name(row["ranker"])} for row in others]
-    everything = [*fair, *named]
-    axis = _around(everything)
+    points = [{**row, "unfairness": max(row["unfairness"], LEAST), "name": display_name(row["ranker"])} for row in rows]
+    styles = looks(list(dict.fromkeys(row["ranker"] for row in points)), theme)
+    points = [{**row, "colour": styles[row["ranker"]].colour} for row in points]
+    plane = _plane(points)
     x = alt.X(
         "unfairness:Q",
-        title=f"{MEAN_UF.heading.lower()} (log scale; less is fairer)",
-        scale=_log(everything),
-        axis=alt.Axis(grid=False),
+        title=f"{measure.heading[0].lower() + measure.heading[1:]} (log scale; less is fairer)",
+        scale=alt.Scale(type="log", domain=[math.exp(end) for end in plane.across], nice=False),
+        axis=alt.Axis(grid=False, tickCount=5, format="~g", labelOverlap=True),
     )
-    scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
-    y = alt.Y("online:Q", title=_ONLINE, scale=scale, axis=alt.Axis(tickCount=6))
-    tooltip = [
-        alt.Tooltip("name:N", title=" "),
-        alt.Tooltip("online:Q", title=_ONLINE, format=",.1f"),
-        alt.Tooltip("unfairness:Q", title=MEAN_UF.heading.lower(), format=",.3~r"),
-    ]
-    base = alt.Chart(alt.Data(values=fair)).encode(x=x, y=y)
-    colour = FAIR_COLOURS[theme]
+    y = alt.Y(
+        "online:Q",
+        title=_ONLINE,
+        scale=alt.Scale(domain=[plane.up.low, plane.up.high], nice=False, zero=False),
+        axis=alt.Axis(tickCount=6, format="~r"),
+    )
     layers = [
-        base.mark_line(color=colour, strokeWidth=2.5).encode(order="tolerance:Q"),
-        _bars(fair, x, colour),
-        base.mark_point(filled=True, size=60, color=colour, opacity=1).encode(tooltip=tooltip),
-        _names(fair, axis, x, align="left", dx=8, color=colour),
+        *_names(points, plane, styles, x, theme),
+        _bars(points, x),
+        *_lines(points, x, y, styles),
+        *_points(points, x, y, styles, measure),
+        _values(points, plane, x, theme),
     ]
-    if named:
-        layers += [
-            *_points(named, x, y, tooltip, theme),
-            _names(named, axis, x, align="right", dx=-9, color=INK[theme]),
-        ]
-    told = ["FairExp at the tolerances that the numbers tell, and the others;", "up and left is better; bars: 95%"]
+    told = ["up and left is better; faint: beaten by the same ranker; bars: 95%"]
     header = alt.TitleParams(title, subtitle=[subtitle, *told] if subtitle else told)
     return dressed(alt.layer(*layers, title=header, width=WIDTH * 1.25, height=HEIGHT), theme)
 
 
-def _fields(row: Row) -> Row:
-    """The row with fields that Vega can name."""
-    return {**row, "online": row[ONLINE_NDCG.name], "unfairness": row[MEAN_UF.name]}
+def _plane(points: Sequence[Row]) -> Plane:
+    """Room for all values and intervals, and a little around them."""
+    ends = [row[name] for row in points for name in ("online", "low", "high") if row[name] is not None]
+    ends = [min(max(end, 0.0), 1.5 * max(row["online"] for row in points)) for end in ends]
+    room = 0.06 * (max(ends) - min(ends)) or 1.0
+    logs = [math.log(row["unfairness"]) for row in points]
+    margin = 0.06 * (max(logs) - min(logs)) or 1.0
+    return Plane((min(logs) - margin, max(logs) + margin), Axis(max(min(ends) - room, 0.0), max(ends) + room))
 
 
-def _points(named: Sequence[Row], x: Any, y: Any, tooltip: Sequence[Any], theme: str) -> list[Any]:
+def _lines(points: Sequence[Row], x: Any, y: Any, styles: dict[str, Look]) -> list[Any]:
+    """Through what is on each ranker's frontier, the emphasised on top."""
     alt = altair()
-    styles = looks([row["ranker"] for row in named], theme)
-    dotted = [{**row, "colour": styles[row["ranker"]].colour} for row in named]
-    base = alt.Chart(alt.Data(values=dotted)).encode(x=x, y=y)
+    layers = []
+    for ranker in sorted(styles, key=lambda name: styles[name].width):
+        own = [row for row in points if row["ranker"] == ranker and row["kept"]]
+        look = styles[ranker]
+        line = alt.Chart(alt.Data(values=own)).mark_line(
+            color=look.colour, strokeWidth=look.width * 0.7, strokeDash=list(look.dash), clip=True
+        )
+        layers += [line.encode(x=x, y=y, order="unfairness:Q")] if len(own) > 1 else []
+    return layers
+
+
+def _points(points: Sequence[Row], x: Any, y: Any, styles: dict[str, Look], measure: Measure) -> list[Any]:
+    alt = altair()
     shapes = alt.Shape(
         "ranker:N",
         legend=None,
         scale=alt.Scale(domain=list(styles), range=[look.marker for look in styles.values()]),
     )
-    colours = alt.Color("colour:N", scale=None)
-    return [
-        _bars(dotted, x, MUTED[theme]),
-        base.mark_point(filled=True, size=80, opacity=1).encode(color=colours, shape=shapes, tooltip=list(tooltip)),
+    tooltip = [
+        alt.Tooltip("name:N", title="ranker"),
+        alt.Tooltip("value:Q", title="trade-off"),
+        alt.Tooltip("online:Q", title=_ONLINE, format=",.1f"),
+        alt.Tooltip("unfairness:Q", title=measure.heading.lower(), format=",.3~r"),
     ]
+    layers = []
+    for kept, opacity in ((False, 0.3), (True, 1.0)):
+        own = [row for row in points if row["kept"] == kept]
+        marks = alt.Chart(alt.Data(values=own)).mark_point(filled=True, size=55, opacity=opacity, clip=True)
+        colour = alt.Color("colour:N", scale=None)
+        layers += [marks.encode(x=x, y=y, color=colour, shape=shapes, tooltip=tooltip)] if own else []
+    return layers
 
 
-def _names(rows: Sequence[Row], axis: Axis, x: Any, **style: Any) -> Any:
-    """The names beside their points, moved up or down where points that lie close would share a line."""
+def _bars(points: Sequence[Row], x: Any) -> Any:
+    """The intervals of online NDCG, of those that have one and are on their frontier."""
     alt = altair()
-    placed: list[Row] = []
-    close: list[Row] = []
-    for row in [*sorted(rows, key=lambda one: float(one["unfairness"])), None]:
-        if row is not None and (not close or row["unfairness"] < CLOSE * close[-1]["unfairness"]):
-            close.append(row)
-            continue
-        heights = spread([axis.position(one["online"]) for one in close], gap=LINE_OF_TEXT / HEIGHT)
-        placed += [
-            {"name": one["name"], "unfairness": one["unfairness"], "height": axis.value(height)}
-            for one, height in zip(close, heights, strict=True)
+    known = [row for row in points if row["low"] is not None and row["kept"]]
+    bars = alt.Chart(alt.Data(values=known)).mark_rule(opacity=0.35, clip=True)
+    return bars.encode(x=x, y="low:Q", y2="high:Q", color=alt.Color("colour:N", scale=None))
+
+
+def _names(points: Sequence[Row], plane: Plane, styles: dict[str, Look], x: Any, theme: str) -> list[Any]:
+    """Every ranker's name in a column at the right, with a thin line to its last point; none covers another."""
+    alt = altair()
+    kept = [row for row in points if row["kept"]]
+    ends = [max((row for row in kept if row["ranker"] == ranker), key=plane.x) for ranker in styles]
+    heights = spread([plane.up.position(end["online"]) for end in ends], gap=LINE_OF_TEXT / HEIGHT)
+    named = [
+        {**end, "height": plane.up.value(height), "edge": math.exp(plane.across[1])}
+        for end, height in zip(ends, heights, strict=True)
+    ]
+    base = alt.Chart(alt.Data(values=named))
+    leader = base.mark_rule(color=GRID[theme], strokeWidth=1).encode(x=x, x2="edge:Q", y="online:Q", y2="height:Q")
+    text = base.mark_text(align="left", dx=6, fontSize=12, baseline="middle")
+    column = text.encode(
+        x=alt.value(WIDTH * 1.25), y="height:Q", text="name:N", color=alt.Color("colour:N", scale=None)
+    )
+    return [leader, column]
+
+
+def _values(points: Sequence[Row], plane: Plane, x: Any, theme: str) -> Any:
+    """The first ranker's values beside its points: above, below, left or right, wherever nothing is in the way."""
+    alt = altair()
+    own = [row for row in points if row["ranker"] == points[0]["ranker"] and row["kept"] and row["value"] is not None]
+    taken = [_box(plane.x(row), plane.y(row), 8.0, 8.0) for row in points if row["kept"]]
+    placed = []
+    for row in own:
+        text = f"{row['value']:g}"
+        width, at = LETTER * len(text) + 4, (plane.x(row), plane.y(row))
+        across = NEAR + width / 2
+        places = [
+            (at[0] + dx, at[1] + dy)
+            for far in (1.0, 1.8, 2.6)
+            for dx, dy in ((0, far * NEAR * 1.3), (0, -far * NEAR * 1.3), (far * across, 0), (-far * across, 0))
         ]
-        close = [] if row is None else [row]
-    text = alt.Chart(alt.Data(values=placed)).mark_text(fontSize=11, baseline="middle", **style)
-    return text.encode(x=x, y="height:Q", text="name:N")
+        free = [place for place in places if not _hits(_box(*place, width, LINE_OF_TEXT * 0.8), taken)]
+        spot = next(iter(free), None)
+        if spot is not None:  # where everything is full, a number less is better than one that hides others
+            taken.append(_box(*spot, width, LINE_OF_TEXT * 0.8))
+            placed.append({"text": text, **plane.values(*spot)})
+    marks = alt.Chart(alt.Data(values=placed)).mark_text(fontSize=11, baseline="middle", color=MUTED[theme])
+    return marks.encode(x=x, y="online:Q", text="text:N")
 
 
-def _around(rows: Sequence[Row]) -> Axis:
-    """An axis around all values and intervals, with a little room."""
-    ends = [row[name] for row in rows for name in ("online", "low", "high") if row[name] is not None]
-    room = 0.05 * (max(ends) - min(ends)) or 1.0
-    return Axis(max(min(ends) - room, 0.0), max(ends) + room)
+Box = tuple[float, float, float, float]
 
 
-def _bars(rows: Sequence[Row], x: Any, colour: str) -> Any:
-    """The intervals of online NDCG, of those that have one."""
-    alt = altair()
-    known = [row for row in rows if row["low"] is not None]
-    return alt.Chart(alt.Data(values=known)).mark_rule(color=colour, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q")
+def _box(x: float, y: float, width: float, height: float) -> Box:
+    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
-def _log(rows: Sequence[Row]) -> Any:
-    """A logarithmic scale with room for names on both sides."""
-    values = [max(row["unfairness"], 1e-6) for row in rows]
-    return altair().Scale(type="log", domain=[min(values) / 2.5, max(values) * 4], nice=False)
+def _hits(box: Box, others: Sequence[Box]) -> bool:
+    """Whether a box lies over another, or out of the drawing."""
+    left, bottom, right, top = box
+    if left < 0 or bottom < 0 or right > WIDTH * 1.25 or top > HEIGHT:
+        return True
+    return any(left < r and right > a and bottom < t and top > b for a, b, r, t in others)

@@ -28,8 +28,16 @@ COMMANDS = {
     "simulate": Entry("simulate:simulate", "Let rankers learn from simulated users, and compare them."),
     "rankers": Entry("rankers:rankers", "List the rankers, or describe one with all its parameters."),
     "data": Entry("data:app", "Look at ranking data: files, published collections, synthetic worlds."),
-    "experiment": Entry("experiment:app", "Run, resume, watch and report experiments that are written in YAML."),
-    "reproduce": Entry("reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."),
+    "experiment": Entry(
+        "experiments.experiment:app", "Run, resume, watch and report experiments that are written in YAML."
+    ),
+    "reproduce": Entry(
+        "experiments.reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."
+    ),
+    "frontier": Entry(
+        "experiments.frontier:frontier",
+        "Sweep fair rankers over their trade-offs: who has more NDCG at the same unfairness.",
+    ),
     "serve": Entry("serve:serve", "Rank, learn and stay fair over HTTP."),
     "keys": Entry("keys:app", "Make, list and revoke the keys of a service, by role and by policy."),
     "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),

@@ -21,8 +21,9 @@ from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import find_around
 from fairexp.fairness.templates import EFFORT, SCOPES, TIES
 from fairexp.kernels.learning.orders import filled
+from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.base import Explorer, Ranker, TradeOff
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import as_measured, check_choice, check_count
@@ -63,6 +64,10 @@ class FairExp(Ranker):
     keeps_account = True
     keeps_tolerance = True
     keeps_pins = True
+    trade_off = TradeOff("tolerance", (0.01, 0.1, 1.0, 5.0, 20.0, 100.0, 500.0))
+    fair_to = "group exposure in total, at every round; also of each query, by constraints"
+    needs = "position bias; shares by group, or they are estimated"
+    own_measure = MAX_UF
     relative_cost = 1.0
     """What it adds to its host's; a ranker's own is the sum."""
 

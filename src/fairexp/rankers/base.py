@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
+from fairexp.measures import Measure
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
@@ -71,6 +72,9 @@ class Ranker(ABC):
 
     needs: str = ""
     """Of a fair ranker: what must be known beforehand."""
+
+    own_measure: Measure | None = None
+    """Of a fair ranker: the measure of what it is fair to."""
 
     rescaling: Literal["affine", "factor", "none"] = "affine"
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the

@@ -16,6 +16,7 @@ from fairexp.data import Dataset
 from fairexp.measures import HELDOUT_NDCG
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
+from fairexp.simulation.disparities import Disparities
 from fairexp.simulation.interrupts import Interrupts
 from fairexp.simulation.meter import Meter, PlayedRound, checkpoints, heldout_ndcg
 from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
@@ -60,6 +61,7 @@ def simulate(
     kept, and `interrupted` True; so does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
     meter = Meter(exposure=exposure, shares=shares)
+    disparities = Disparities(exposure=exposure, shares=shares)
     marks = checkpoints(rounds, n_points)
     tally = Tally()
     interrupted = False
@@ -72,6 +74,7 @@ def simulate(
             trace = stack.enter_context(Trace(folder / TRACE))
         for played in play(ranker, _unwrapped(train), user, rounds=rounds, rng=make_rng(seed)):
             row = meter.row(played)
+            disparities.add(played)
             if played.number in marks:
                 row[HELDOUT_NDCG.name] = None if heldout is None else heldout_ndcg(ranker, heldout)
                 tally.points.append(row)
@@ -84,6 +87,7 @@ def simulate(
     seconds = time.perf_counter() - started
     measured = heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
     result = tally.result(seconds=seconds, interrupted=interrupted, validation_ndcg=measured)
+    result.measures.update(disparities.measures())
     if folder is not None:
         result.write(folder)
     return result

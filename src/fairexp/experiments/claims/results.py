@@ -11,11 +11,15 @@ from typing import Any
 from fairexp.errors import ArgumentError
 from fairexp.experiments.plan.run_list import FINAL
 from fairexp.experiments.plan.spec import Experiment
+from fairexp.experiments.plan.sweeps import sweep_users, sweeps
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import Json
 from fairexp.measures import (
     FINAL_UF,
     HELDOUT_NDCG,
+    IMPACT_UF,
+    ITEM_UF,
+    LIST_UF,
     MAX_UF,
     MEAN_ADDED_REGRET,
     MEAN_HELDOUT_NDCG,
@@ -38,6 +42,9 @@ MEASURES = (
     MEAN_UF,
     FINAL_UF,
     MAX_UF,
+    LIST_UF,
+    IMPACT_UF,
+    ITEM_UF,
     QUALIFIED_SHARE,
     MEAN_ADDED_REGRET,
     MEAN_MISORDERED,
@@ -127,18 +134,30 @@ class Results:
                     table.setdefault((played.setting, played.ranker, measure), {})[played.pair] = value
         return table
 
-    def swept(self, setting: str, value: float, measure: Measure) -> dict[Pair, float]:
-        """A measure of the sweep at one value, by (seed, fold)."""
+    def swept(self, setting: str, value: float, measure: Measure, *, ranker: str | None = None) -> dict[Pair, float]:
+        """A measure of a ranker's sweep (None: the fair one's) at one value, by (seed, fold)."""
         found = {}
-        for at, played in self.sweep:
+        for played in self._sweeps.get((setting, ranker or self.fair or "", value), []):
             got = played.value(measure)
-            if at == value and played.setting == setting and got is not None:
+            if got is not None:
                 found[played.pair] = got
+        return found
+
+    @cached_property
+    def _sweeps(self) -> dict[tuple[str, str, float], list[Played]]:
+        found: dict[tuple[str, str, float], list[Played]] = {}
+        for value, played in self.sweep:
+            found.setdefault((played.setting, played.ranker, value), []).append(played)
         return found
 
     @property
     def sweep_values(self) -> list[float]:
-        return sorted({value for value, _ in self.sweep})
+        """The values of the fair ranker's sweep."""
+        return self.values_swept(self.fair or "")
+
+    def values_swept(self, ranker: str) -> list[float]:
+        """The values that a ranker's own parameter took, in order."""
+        return sorted({value for value, played in self.sweep if played.ranker == ranker})
 
 
 def read_results(records: Records) -> Results:
@@ -162,9 +181,9 @@ def read_results(records: Records) -> Results:
         versions.add(record["version"])
         if row["parameters"] == chosen.get(_place(row)):
             main.append(played)
-        if _is_swept(experiment, row):
-            assert experiment.sweep is not None
-            sweep.append((float(row["parameters"][experiment.sweep.parameter]), played))
+        value = _swept_value(experiment, row)
+        if value is not None:
+            sweep.append((value, played))
     failures += [found for row in overview["runs"] if row["stage"] != FINAL and (found := records.failure(row["key"]))]
     if not main:
         raise ArgumentError("records", f"{records.store.place} without a finished run", "at least one", "Resume it.")
@@ -175,14 +194,13 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["data"], row["user"], row["fold"], row["ranker"]
 
 
-def _is_swept(experiment: Experiment, row: Mapping[str, Any]) -> bool:
-    from fairexp.experiments.plan.run import user_name
-
-    sweep = experiment.sweep
-    if sweep is None or row["ranker"] != sweep.ranker or sweep.parameter not in row["parameters"]:
-        return False
-    users = {user_name(user) for user in sweep.users or experiment.users}
-    return row["user"] in users and float(row["parameters"][sweep.parameter]) in sweep.values
+def _swept_value(experiment: Experiment, row: Mapping[str, Any]) -> float | None:
+    """The value of the ranker's swept parameter, where the run is one of a sweep."""
+    sweep = sweeps(experiment).get(row["ranker"])
+    given = None if sweep is None else row["parameters"].get(sweep.parameter)
+    if sweep is None or given is None or row["user"] not in sweep_users(experiment):
+        return None
+    return float(given) if float(given) in sweep.values else None
 
 
 def _played(row: Mapping[str, Any], record: Json) -> Played:

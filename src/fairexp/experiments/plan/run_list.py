@@ -8,6 +8,7 @@ from typing import Any
 from fairexp.experiments.plan.prepared import Prepared
 from fairexp.experiments.plan.run import Run, paired_seed, user_name
 from fairexp.experiments.plan.spec import Experiment, Parameters
+from fairexp.experiments.plan.sweeps import sweep_users, sweeps
 from fairexp.simulation.settings import RunSettings
 
 Folds = Mapping[tuple[str, int], Prepared]
@@ -59,8 +60,8 @@ def final_runs(experiment: Experiment, folds: Folds, chosen: Chosen) -> list[Run
 
 def swept(experiment: Experiment, place: Place, chosen: Parameters) -> list[Parameters]:
     """The chosen parameters with each value of the sweep, where the sweep takes place."""
-    sweep = experiment.sweep
-    if sweep is None or place[3] != sweep.ranker or place[1] not in (sweep.users or experiment.users):
+    sweep = sweeps(experiment).get(place[3])
+    if sweep is None or user_name(place[1]) not in sweep_users(experiment):
         return []
     own = chosen.get(sweep.parameter)
     return [{**chosen, sweep.parameter: own if own == value else value} for value in sweep.values]

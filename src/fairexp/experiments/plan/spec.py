@@ -62,12 +62,17 @@ class RankerSpec(_Strict):
 
 
 class Sweep(_Strict):
-    """One parameter of one ranker over several values, the others as chosen; `users` None means all."""
+    """One parameter of one ranker over several values, the others as chosen; `users` None means all.
+
+    `rivals` are swept beside it, each over its own trade-off parameter: the values by ranker, or none for those that
+    the ranker declares itself.
+    """
 
     ranker: Text
     parameter: Text = "tolerance"
     values: Annotated[list[float], Field(min_length=1)]
     users: list[Text] | None = None
+    rivals: dict[Text, list[float]] = Field(default_factory=dict)
 
 
 class Tuning(_Strict):
@@ -142,6 +147,9 @@ class Experiment(_Strict):
             raise ValueError(f"users: expected users with different names, got {self.users}")
         if self.sweep is not None and self.sweep.ranker not in self.rankers:
             raise ValueError(f"sweep.ranker: expected one of {', '.join(self.rankers)}, got {self.sweep.ranker!r}")
+        for rival in self.sweep.rivals if self.sweep is not None else []:
+            if rival not in self.rankers:
+                raise ValueError(f"sweep.rivals: expected some of {', '.join(self.rankers)}, got {rival!r}")
         for user in (self.sweep.users or []) if self.sweep is not None else []:
             if user not in self.users:
                 raise ValueError(f"sweep.users: expected some of {', '.join(self.users)}, got {user!r}")

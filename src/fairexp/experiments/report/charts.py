@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fairexp.charts import charts, frontier_chart, violations_chart
 from fairexp.charts.rows import Row, Summing
 from fairexp.experiments.claims.evidence import added_regret
 from fairexp.experiments.claims.results import Results
+from fairexp.experiments.frontier.lines import Point, unfair_points
+from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.report.tables import is_synthetic_label
-from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ADDED_REGRET, MEAN_ONLINE_NDCG, MEAN_UF, ONLINE_NDCG, Measure
+from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ADDED_REGRET, MEAN_ONLINE_NDCG, Measure
 from fairexp.statistics.paired import Pair, effect_over
 
 BINS = 15
@@ -52,34 +54,32 @@ def setting_charts(results: Results, setting: str) -> dict[str, Any]:
     return charts(rows, tolerance=results.tolerance, over=INTERVALS)
 
 
-def frontier_charts(results: Results) -> dict[str, Any]:
-    """Utility against unfairness over tolerances, for each setting of the sweep, by the setting."""
+def frontier_charts(results: Results, found: Sequence[Frontier]) -> dict[str, Any]:
+    """Utility against unfairness over the trade-offs of all fair rankers, by setting and measure."""
     made = {}
-    for setting in results.settings:
-        swept = []
-        for value in results.sweep_values:
-            measured = (results.swept(setting, value, measure) for measure in (ONLINE_NDCG, MEAN_UF))
-            row = _frontier_row(*measured)
-            if row is not None:
-                swept.append({**row, "tolerance": value})
-        others = []
-        for ranker in results.rankers:
-            measures = (results.values(setting, ranker, measure) for measure in (ONLINE_NDCG, MEAN_UF))
-            row = _frontier_row(*measures)
-            if row is not None and ranker != results.fair:
-                others.append({**row, "ranker": ranker})
-        if swept:
-            data, _, user = results.title(setting).rpartition(", ")
-            made[setting] = frontier_chart(swept, others, title=data, subtitle=user)
+    for one in found:
+        rows = [{**_frontier_row(point), "kept": point in line.frontier} for line in one.lines for point in line.points]
+        rows += [{**_frontier_row(point), "kept": True} for point in unfair_points(results, one.setting, one.measure)]
+        data, _, user = results.title(one.setting).rpartition(", ")
+        made[frontier_name(one)] = frontier_chart(rows, one.measure, title=data, subtitle=user)
     return made
 
 
-def _frontier_row(online: Mapping[Pair, float], unfairness: Mapping[Pair, float]) -> Row | None:
-    if not online or not unfairness:
-        return None
-    found = effect_over(online)
-    gap = sum(unfairness.values()) / len(unfairness)
-    return {ONLINE_NDCG.name: found.mean, "low": found.low, "high": found.high, MEAN_UF.name: max(gap, 1e-6)}
+def frontier_name(one: Frontier) -> str:
+    """How the chart of a frontier is called: by the setting, and by the measure where it is not the largest gap."""
+    return one.setting if one.measure == MAX_UF else f"{one.setting}-{one.measure.name.replace(' ', '-')}"
+
+
+def _frontier_row(point: Point) -> Row:
+    quality = point.quality
+    return {
+        "ranker": point.ranker,
+        "value": point.value,
+        "online": quality.mean,
+        "low": quality.low,
+        "high": quality.high,
+        "unfairness": point.gap.mean,
+    }
 
 
 def violation_charts(results: Results) -> dict[str, Any]:

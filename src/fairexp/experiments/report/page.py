@@ -11,9 +11,21 @@ from fairexp.charts.pages import render
 from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER, display_name
 from fairexp.experiments.claims.judgement import Finding
 from fairexp.experiments.claims.results import Results
+from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.report.claims_section import claims_section
 from fairexp.experiments.report.files import SHOWN, setting_rows, verdict_counts
-from fairexp.experiments.report.tables import Cell, Comparison, Table, choices_table, failures_table, groups_table
+from fairexp.experiments.report.frontier_section import frontier_section, summary
+from fairexp.experiments.report.tables import (
+    Cell,
+    Comparison,
+    Table,
+    anchor,
+    choices_table,
+    failures_table,
+    groups_table,
+)
+from fairexp.measures import MAX_UF, ONLINE_NDCG
+from fairexp.statistics.paired import effect_over
 
 DARK = {colours["light"]: colours["dark"] for colours in (FAIR_COLOURS, INK, MUTED, GRID, PAPER, BAND)}
 """The dark colour for each light one."""
@@ -32,8 +44,20 @@ class Section:
     note: str
 
 
+@dataclass(frozen=True)
+class Glance:
+    """The settings at a glance: the rankers' names; for each setting its anchor, title, and NDCG and gap by ranker."""
+
+    rankers: list[str]
+    rows: list[tuple[str, str, list[tuple[str, ...]]]]
+
+
 def page_html(
-    results: Results, findings: Sequence[Finding], comparisons: Sequence[Comparison], specs: Mapping[str, Spec]
+    results: Results,
+    findings: Sequence[Finding],
+    comparisons: Sequence[Comparison],
+    specs: Mapping[str, Spec],
+    found: Sequence[Frontier] = (),
 ) -> str:
     """The page. `specs` are the charts' definitions by id, in light colours; a dark page exchanges them."""
     import yaml
@@ -42,12 +66,13 @@ def page_html(
     return render(
         "experiments/report/page.html",
         title=results.experiment.title or results.experiment.name,
-        lead=_lead(results, findings),
+        lead=_lead(results, findings, found),
         warnings=_warnings(results),
         claims=claims_section(results, findings),
         reading=_reading(comparisons),
         settings=[_section(results, setting, comparisons, specs) for setting in results.settings],
-        frontiers=[name for name in specs if name.startswith("frontier-")],
+        glance=_glance(results),
+        frontier=frontier_section(results, found, list(specs)),
         violations=[name for name in specs if name.startswith("violations-")],
         facts=_facts(results),
         groups=_as_text(groups_table(results)),
@@ -62,18 +87,49 @@ def page_html(
     )
 
 
-def anchor(setting: str) -> str:
-    """The setting as an id in the page and a part of file names."""
-    return setting.replace("/", "-").replace("|", "-")
-
-
-def _lead(results: Results, findings: Sequence[Finding]) -> list[str]:
+def _lead(results: Results, findings: Sequence[Finding], found: Sequence[Frontier]) -> list[str]:
+    """What came out, before anything else."""
     supported, contradicted, undecided = verdict_counts(findings)
-    return [
-        f"{len(results.settings)} settings, {len(results.rankers)} rankers, {len(results.main):,} final runs. Of "
-        f"{len(findings)} judgements {supported} support the paper's finding, {contradicted} contradict it, and "
-        f"{undecided} are undecided at this number of runs."
+    lines = [
+        f"{counted(len(results.settings), 'setting')}, {counted(len(results.rankers), 'ranker')}, "
+        f"{counted(len(results.main), 'final run')} with the chosen parameters. {_rounds(results)}"
     ]
+    if findings:
+        lines.append(
+            f"Of {len(findings)} judgements {supported} support the paper's finding, {contradicted} contradict it, and "
+            f"{undecided} are undecided at this number of runs."
+        )
+    return [*lines, *([summary(found)] if found else [])]
+
+
+def _rounds(results: Results) -> str:
+    """How many rounds were played on each data set: all alike, or each by name."""
+    experiment = results.experiment
+    rounds = {label: spec.rounds or experiment.rounds for label, spec in experiment.data.items()}
+    if len(set(rounds.values())) == 1:
+        return f"Every run played {counted(next(iter(rounds.values())), 'round')}."
+    return "Rounds in each run: " + ", ".join(f"{label} {n:,}" for label, n in rounds.items()) + "."
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _glance(results: Results) -> Glance:
+    """Every setting in a line: what each ranker came to, online NDCG over largest unfairness."""
+    rows = []
+    for setting in results.settings:
+        cells = []
+        for ranker in results.rankers:
+            both = [(one, results.values(setting, ranker, one)) for one in (ONLINE_NDCG, MAX_UF)]
+            cells.append(tuple(one.text(effect_over(values).mean if values else None) for one, values in both))
+        rows.append((anchor(setting), results.title(setting), cells))
+    return Glance([display_name(ranker) for ranker in results.rankers], rows)
 
 
 def _warnings(results: Results) -> list[str]:
@@ -114,6 +170,8 @@ def _section(results: Results, setting: str, comparisons: Sequence[Comparison], 
     pairs = {run.pair for run in results.main if run.setting == setting}
     n_folds, n_seeds = (len({pair[i] for pair in pairs}) for i in (1, 0))
     over = f"{n_folds} folds, each the mean of its seeds" if n_folds > 1 else f"{n_seeds} seeds of the one fold"
+    data = results.experiment.data[setting.rpartition("/")[0]]
+    rounds = data.rounds or results.experiment.rounds
     return Section(
         name=setting,
         anchor=anchor(setting),
@@ -121,7 +179,7 @@ def _section(results: Results, setting: str, comparisons: Sequence[Comparison], 
         figures=[name for name in specs if name.startswith(f"{anchor(setting)}-panel-")],
         headings=["ranker", *(each.heading[0].lower() + each.heading[1:] for each in SHOWN)],
         rows=setting_rows(results, setting, comparisons),
-        note=f"Means of {len(pairs)} run{'s' if len(pairs) != 1 else ''} with 95% intervals over {over}.",
+        note=f"Means of {counted(len(pairs), 'run')} of {counted(rounds, 'round')} with 95% intervals over {over}.",
     )
 
 

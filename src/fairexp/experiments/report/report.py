@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,15 @@ from fairexp.charts.figures import Spec
 from fairexp.experiments.claims.judgement import Finding
 from fairexp.experiments.claims.paper import judge_all
 from fairexp.experiments.claims.results import Results, read_results
+from fairexp.experiments.frontier.tables import frontier_record
+from fairexp.experiments.frontier.verdicts import Frontier, frontiers
 from fairexp.experiments.report.charts import families, frontier_charts, setting_charts, violation_charts
 from fairexp.experiments.report.files import write_csv, write_latex
-from fairexp.experiments.report.page import anchor, page_html
-from fairexp.experiments.report.tables import all_tables, compare
+from fairexp.experiments.report.page import page_html
+from fairexp.experiments.report.tables import all_tables, anchor, compare
 from fairexp.experiments.run.records import Records
 
-PAGE = "report.html"
+PAGE, FRONTIER = "report.html", "frontier.json"
 
 
 @dataclass(frozen=True)
@@ -28,32 +32,35 @@ class Written:
     page: Path
     results: Results
     findings: list[Finding]
+    frontiers: list[Frontier]
 
 
 def write(records: Records, folder: Path) -> Written:
-    """Write everything to `folder`: report.html, tables/*.csv, latex/*.tex, figures/*.png, *.svg and *.pdf."""
+    """Write all to `folder`: report.html, frontier.json, tables/*.csv, latex/*.tex, figures/*.png, *.svg and *.pdf."""
     altair(), vl_convert()  # refuse before the work
     results = read_results(records)
-    findings, comparisons = judge_all(results), compare(results)
+    findings, comparisons, found = judge_all(results), compare(results), frontiers(results)
     tables = folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
-    for table in all_tables(results, findings, comparisons):
+    for table in all_tables(results, findings, comparisons, found):
         write_csv(table, tables)
     write_latex(results, findings, comparisons, folder / "latex")
-    specs = chart_specs(results)
+    if found:
+        (folder / FRONTIER).write_text(json.dumps(frontier_record(results, found), indent=1) + "\n", encoding="utf-8")
+    specs = chart_specs(results, found)
     save_figures(figures(results, specs), folder / "figures")
     page = folder / PAGE
-    page.write_text(page_html(results, findings, comparisons, specs), encoding="utf-8")
-    return Written(page, results, findings)
+    page.write_text(page_html(results, findings, comparisons, specs, found), encoding="utf-8")
+    return Written(page, results, findings, found)
 
 
-def chart_specs(results: Results) -> dict[str, Spec]:
+def chart_specs(results: Results, found: Sequence[Frontier] = ()) -> dict[str, Spec]:
     """Every chart of the page, by id."""
     made: dict[str, Any] = {}
     for setting in results.settings:
         for name, chart in setting_charts(results, setting).items():
             made[f"{anchor(setting)}-panel-{name}"] = chart
-    made.update({f"frontier-{anchor(setting)}": chart for setting, chart in frontier_charts(results).items()})
+    made.update({f"frontier-{anchor(name)}": chart for name, chart in frontier_charts(results, found).items()})
     made.update({f"violations-{name}": chart for name, chart in violation_charts(results).items()})
     return {name: chart.to_dict(validate=False) for name, chart in made.items()}
 
@@ -64,7 +71,9 @@ def figures(results: Results, specs: dict[str, Spec]) -> dict[str, Spec]:
     for setting in results.settings:
         panels = [spec for name, spec in specs.items() if name.startswith(f"{anchor(setting)}-panel-")]
         made[anchor(setting)] = side_by_side(panels, title=results.title(setting))
-    made.update({name: spec for name, spec in specs.items() if name.startswith("frontier-")})
+    for setting in results.settings:  # over the largest gap; the page has the other measures
+        name = f"frontier-{anchor(setting)}"
+        made.update({name: specs[name]} if name in specs else {})
     for family in families(results):
         violations = [spec for name, spec in specs.items() if name.startswith(f"violations-{family}-")]
         if violations:

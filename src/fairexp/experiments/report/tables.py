@@ -9,7 +9,10 @@ from fairexp.experiments.claims.evidence import added_regret, compared, scale_of
 from fairexp.experiments.claims.groupings import groupings_at
 from fairexp.experiments.claims.judgement import Finding, effect_text
 from fairexp.experiments.claims.results import MEASURES, Results
+from fairexp.experiments.frontier.tables import frontier_record
+from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.plan.run import parameters_text
+from fairexp.experiments.plan.sweeps import sweeps
 from fairexp.measures import (
     HELDOUT_NDCG,
     MAX_UF,
@@ -49,9 +52,12 @@ class Comparison:
     p: float | None
 
 
-def all_tables(results: Results, findings: list[Finding], comparisons: list[Comparison]) -> list[Table]:
+def all_tables(
+    results: Results, findings: list[Finding], comparisons: list[Comparison], found: Sequence[Frontier] = ()
+) -> list[Table]:
     """Every table, for CSV files."""
     return [
+        *(_by_row(name, rows) for name, rows in frontier_record(results, found).items() if rows),
         runs_table(results),
         summary_table(results),
         comparisons_table(results, comparisons),
@@ -62,6 +68,11 @@ def all_tables(results: Results, findings: list[Finding], comparisons: list[Comp
         groups_table(results),
         failures_table(results),
     ]
+
+
+def _by_row(name: str, rows: Sequence[Mapping[str, Cell]]) -> Table:
+    """A table of rows that have the same keys."""
+    return Table(name, list(rows[0]), [list(row.values()) for row in rows])
 
 
 def reference(results: Results) -> str:
@@ -147,11 +158,14 @@ def claims_table(results: Results, findings: list[Finding]) -> Table:
 def sweep_table(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for setting in results.settings:
-        for value in results.sweep_values:
-            cells = _interval_cells([results.swept(setting, value, measure) for measure in SWEPT])
-            if any(cell is not None for cell in cells):
-                rows.append([*_setting_cells(results, setting), value, *cells])
-    return Table("sweep", ["data", "user", "source", "tolerance", *_interval_headings(SWEPT)], rows)
+        for ranker, sweep in sweeps(results.experiment).items():
+            for value in results.values_swept(ranker):
+                measured = [results.swept(setting, value, measure, ranker=ranker) for measure in SWEPT]
+                cells = _interval_cells(measured)
+                if any(cell is not None for cell in cells):
+                    rows.append([*_setting_cells(results, setting), ranker, sweep.parameter, value, *cells])
+    headings = ["data", "user", "source", "ranker", "parameter", "value"]
+    return Table("sweep", [*headings, *_interval_headings(SWEPT)], rows)
 
 
 def violations_table(results: Results) -> Table:
@@ -190,6 +204,11 @@ def failures_table(results: Results) -> Table:
     rows: list[list[Cell]] = [[failure["key"], failure["error"]] for failure in results.failures]
     rows += [[key, "not played"] for key in results.missing]
     return Table("failures", ["run", "error"], rows)
+
+
+def anchor(setting: str) -> str:
+    """The setting as an id in the page and a part of file names."""
+    return setting.replace("/", "-").replace("|", "-")
 
 
 def place_text(results: Results, place: str) -> str:

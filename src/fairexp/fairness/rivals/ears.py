@@ -11,6 +11,7 @@ from fairexp.arrays import Floats, Ints
 from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory
 from fairexp.kernels.learning.linear import top_documents
 from fairexp.kernels.rivals.lists import click_chances
+from fairexp.measures import ITEM_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
@@ -30,6 +31,7 @@ class EARS(LearnedRelevance):
     trade_off = TradeOff("loss", (0.0, 0.01, 0.02, 0.05, 0.1))
     fair_to = "item exposure in expectation, among items about equally good, per query"
     needs = "position bias; how patient users are"
+    own_measure = ITEM_UF
 
     def __init__(
         self,

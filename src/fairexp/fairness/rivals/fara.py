@@ -15,6 +15,7 @@ from fairexp.fairness.rivals.parts.learned import Memory, best_first
 from fairexp.fairness.rivals.parts.standing import EitherLevel
 from fairexp.kernels.rivals.lists import template_list
 from fairexp.kernels.rivals.quotas import quotas, vertical_lists
+from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.bandits.parts.query_memory import Field
@@ -44,6 +45,7 @@ class FARA(EitherLevel):
     trade_off = TradeOff("loss", (0.0, 0.25, 0.5, 0.75, 1.0))
     fair_to = "group exposure in total, planned ahead; also items of each query"
     needs = "position bias; merit by group, or it is estimated"
+    own_measure = FINAL_UF
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from fairexp.errors import MissingExtraError
 from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.measures import LIST_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
@@ -40,6 +41,7 @@ class LPFair(FairToGroups):
     trade_off = TradeOff("control", (0.0, 0.01, 0.1, 1.0, 10.0))
     fair_to = "group exposure in expectation, per query, made up for in total"
     needs = "position bias; merit by group, or it is estimated; scipy"
+    own_measure = LIST_UF
     relative_cost = 150.0
 
     def __init__(

@@ -12,6 +12,7 @@ from fairexp.fairness.rivals.parts.groups import Merit
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.fairness.rivals.parts.standing import EitherLevel
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.base import TradeOff
@@ -39,6 +40,7 @@ class MCFair(EitherLevel):
     trade_off = TradeOff("control", (0.0, 0.01, 0.1, 1.0, 10.0))
     fair_to = "group exposure in total; also items of each query"
     needs = "position bias; merit by group, or it is estimated"
+    own_measure = FINAL_UF
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
 from fairexp.fairness.rivals.parts.learned import Memory, best_first
 from fairexp.kernels.rivals.lists import worst_off_list
+from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker, TradeOff
 from fairexp.rankers.matching import Matching
@@ -30,6 +31,7 @@ class MMF(FairToGroups):
     trade_off = TradeOff("control", (0.0, 0.25, 0.5, 0.75, 1.0))
     fair_to = "group exposure in total, at every depth of the list"
     needs = "position bias; merit by group, or it is estimated"
+    own_measure = FINAL_UF
 
     def __init__(
         self,

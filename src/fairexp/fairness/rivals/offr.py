@@ -13,6 +13,7 @@ from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
 from fairexp.fairness.rivals.parts.standing import EitherLevel
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.base import TradeOff
@@ -34,6 +35,7 @@ class OFFR(EitherLevel):
     trade_off = TradeOff("fairness", (0.0, 0.01, 0.1, 0.5, 0.9))
     fair_to = "group exposure in total; also items of each query"
     needs = "position bias; merit by group, or it is estimated"
+    own_measure = FINAL_UF
 
     def __init__(
         self,

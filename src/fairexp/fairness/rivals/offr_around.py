@@ -14,6 +14,7 @@ from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker, TradeOff
 from fairexp.rankers.matching import Matching
@@ -40,6 +41,7 @@ class OFFRAround(Around):
     trade_off = TradeOff("fairness", (0.0, 0.01, 0.1, 0.5, 0.9))
     fair_to = "group exposure in total"
     needs = "position bias; shares by group"
+    own_measure = FINAL_UF
 
     def __init__(
         self,

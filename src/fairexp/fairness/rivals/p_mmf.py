@@ -11,6 +11,7 @@ from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.per_query import HORIZON
 from fairexp.rankers.base import Ranker, TradeOff
@@ -38,6 +39,7 @@ class PMMF(FairToGroups):
     trade_off = TradeOff("boost", (0.0, 0.01, 0.1, 0.3, 1.0))
     fair_to = "group exposure in total, the worst-off group first"
     needs = "position bias; how many rounds there will be; merit by group, or it is estimated"
+    own_measure = FINAL_UF
 
     def __init__(
         self,

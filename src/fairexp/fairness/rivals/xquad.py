@@ -11,6 +11,7 @@ from fairexp.arrays import Floats, Ints
 from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
 from fairexp.fairness.rivals.parts.learned import Memory, best_first
 from fairexp.kernels.rivals.lists import mixed_list
+from fairexp.measures import LIST_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
@@ -31,6 +32,7 @@ class XQuAD(FairToGroups):
     trade_off = TradeOff("control", (0.0, 0.25, 0.5, 0.75, 1.0))
     fair_to = "group share of positions in each list"
     needs = "position bias (to learn relevance); merit by group, or it is estimated"
+    own_measure = LIST_UF
 
     def __init__(
         self,

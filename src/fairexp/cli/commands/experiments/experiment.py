@@ -75,11 +75,14 @@ def _records(file: str, out: str | None) -> RecordsOf:
     return experimenting.open_records(experiment, out, folders=folders)
 
 
-def write_report(records: RecordsOf, folder: Path | None) -> None:
-    """Write the report to `folder`, or beside local records, and print the claims."""
+def write_report(records: RecordsOf, folder: Path | None, *, claims: bool = True) -> None:
+    """Write the report to `folder`, or beside local records, and print the claims (or not) and the frontier."""
     from fairexp.cli.printing.claims import print_claims
+    from fairexp.cli.printing.frontier import print_frontiers
     from fairexp.experiments.report.report import write
 
     written = write(records, folder or experimenting.report_folder(records))
-    print_claims(output_console(), written.findings)
+    if claims and written.findings:
+        print_claims(output_console(), written.findings)
+    print_frontiers(output_console(), written.results, written.frontiers)
     output_console().print(f"Report: {written.page}", markup=False, soft_wrap=True, style="bold")

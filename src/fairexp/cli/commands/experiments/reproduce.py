@@ -9,7 +9,7 @@ import typer
 
 from fairexp.cli import experiment_runs as experimenting
 from fairexp.cli import options
-from fairexp.cli.commands.experiment import On, PlanOnly, Records, ReportFolder, Retry, write_report
+from fairexp.cli.commands.experiments.experiment import On, PlanOnly, Records, ReportFolder, Retry, write_report
 from fairexp.cli.parameters import parse_value
 from fairexp.errors import ArgumentError
 
@@ -75,7 +75,7 @@ def reproduce(
     values.update({key: value for key, value in given.items() if value is not None})
     if beta is not None:
         values["beta"] = parse_value(beta)
-    _place_data(values, _folders(data or []), group or [], folds=folds)
+    _place_data(values, data_folders(data or []), group or [], folds=folds)
     if rounds is not None:
         for spec in values["data"].values():
             spec.pop("rounds", None)
@@ -93,7 +93,7 @@ def reproduce(
     write_report(records, report_folder)
 
 
-def _folders(given: list[str]) -> dict[str, str]:
+def data_folders(given: list[str]) -> dict[str, str]:
     folders = {}
     for text in given:
         name, separator, folder = text.partition("=")
@@ -123,10 +123,10 @@ def _place_data(values: dict[str, Any], folders: dict[str, str], groups: list[st
         if folds is not None:
             spec["folds"] = folds
     for name, folder in others.items():
-        values["data"].update(_other_set(name, folder, groups, folds))
+        values["data"].update(other_set(name, folder, groups, folds))
 
 
-def _other_set(name: str, folder: str, groups: list[str], folds: int | None) -> dict[str, Any]:
+def other_set(name: str, folder: str, groups: list[str], folds: int | None) -> dict[str, Any]:
     """A data set for each way to group it."""
     from fairexp.data import COLLECTIONS
 

@@ -1,0 +1,1 @@
+"""Commands that play experiments: `experiment` from YAML, `reproduce` the paper's, `frontier` what fairness costs."""
