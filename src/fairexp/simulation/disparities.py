@@ -19,7 +19,8 @@ class Disparities:
 
     def __init__(self, *, exposure: Floats, shares: Floats | None) -> None:
         self._exposure = exposure
-        self._list, self._clicks = (None, None) if shares is None else (Ledger(shares), Ledger(shares))
+        self._list = None if shares is None else Ledger(shares)
+        self._clicks = None if shares is None else Ledger(shares)
         self._lists = 0.0
         self._rounds = 0
         self._given: dict[int, Floats] = {}

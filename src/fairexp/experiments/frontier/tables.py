@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairexp.charts.style import display_name
 from fairexp.experiments.claims.results import Results
 from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.plan.sweeps import sweeps
@@ -76,9 +77,24 @@ def held_rows(found: Sequence[Frontier]) -> list[Row]:
     ]
 
 
-def frontier_record(results: Results, found: Sequence[Frontier]) -> dict[str, Any]:
+def frontier_tables(results: Results, found: Sequence[Frontier]) -> dict[str, list[Row]]:
     """All of it, by table."""
     return {POINTS: point_rows(results, found), VERDICTS: verdict_rows(results, found), HELD: held_rows(found)}
+
+
+def frontier_record(results: Results, found: Sequence[Frontier]) -> dict[str, Any]:
+    """The tables, and what they are of: titles and rounds of the data, seeds, folds, versions and the command."""
+    experiment = results.experiment
+    about = {
+        "titles": results.overview["titles"],
+        "rounds": {label: spec.rounds or experiment.rounds for label, spec in experiment.data.items()},
+        "folds": {label: spec.fold_list for label, spec in experiment.data.items()},
+        "seeds": experiment.seed_list,
+        "rankers": {label: display_name(spec.ranker) for label, spec in experiment.rankers.items()},
+        "versions": results.overview["versions"],
+        "command": results.overview["command"],
+    }
+    return {"about": about, **frontier_tables(results, found)}
 
 
 def _place(one: Frontier) -> Row:

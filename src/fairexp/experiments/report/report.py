@@ -46,7 +46,7 @@ def write(records: Records, folder: Path) -> Written:
         write_csv(table, tables)
     write_latex(results, findings, comparisons, folder / "latex")
     if found:
-        (folder / FRONTIER).write_text(json.dumps(frontier_record(results, found), indent=1) + "\n", encoding="utf-8")
+        (folder / FRONTIER).write_text(json.dumps(frontier_record(results, found)) + "\n", encoding="utf-8")
     specs = chart_specs(results, found)
     save_figures(figures(results, specs), folder / "figures")
     page = folder / PAGE

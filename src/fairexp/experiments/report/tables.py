@@ -9,7 +9,7 @@ from fairexp.experiments.claims.evidence import added_regret, compared, scale_of
 from fairexp.experiments.claims.groupings import groupings_at
 from fairexp.experiments.claims.judgement import Finding, effect_text
 from fairexp.experiments.claims.results import MEASURES, Results
-from fairexp.experiments.frontier.tables import frontier_record
+from fairexp.experiments.frontier.tables import frontier_tables
 from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.plan.run import parameters_text
 from fairexp.experiments.plan.sweeps import sweeps
@@ -57,7 +57,7 @@ def all_tables(
 ) -> list[Table]:
     """Every table, for CSV files."""
     return [
-        *(_by_row(name, rows) for name, rows in frontier_record(results, found).items() if rows),
+        *(_by_row(name, rows) for name, rows in frontier_tables(results, found).items() if rows),
         runs_table(results),
         summary_table(results),
         comparisons_table(results, comparisons),
