@@ -117,8 +117,10 @@ def times(calls: Sequence[Action], *, repeats: int = 5) -> tuple[Floats, Floats,
 
 def kernel_call(case: Case) -> Any:
     """The call of the compiled search that `best_template` makes for this case, its arguments ready."""
-    search, caught = templates._new_search(case.exposure.tobytes(), len(case.shares)), Mock()
+    searches = templates.Searches(case.exposure.tobytes(), len(case.shares))
+    search, caught = searches.take(), Mock()
     caught.solve.side_effect = search.solve
-    with patch.object(templates, "_idle", return_value=[caught]):
+    searches.idle.append(caught)
+    with patch.object(templates, "_searches", return_value=searches):
         case.solve("draw")
     return partial(search.solve, *caught.solve.call_args.args)

@@ -30,7 +30,7 @@ def as_features(features: ArrayLike, *, name: str = "features", n_features: int 
             "The ranker was built with n_features.",
         )
     matrix = np.ascontiguousarray(given, dtype=np.float64)
-    if matrix.size and not np.abs(matrix).max() <= MAX_FEATURE:
+    if matrix.size and not (matrix.max() <= MAX_FEATURE and matrix.min() >= -MAX_FEATURE):  # so that NaN is refused
         row, column = np.argwhere(~(np.abs(matrix) <= MAX_FEATURE))[0]
         raise ArgumentError(
             name,

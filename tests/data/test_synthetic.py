@@ -7,7 +7,7 @@ import pytest
 
 from fairexp.data import WORLDS, Dataset, group_table, world
 from fairexp.data.groups import named_rule
-from fairexp.data.synthetic import _tilted
+from fairexp.data.synthetic import _quantiles, _tilted
 from fairexp.errors import ArgumentError
 from fairexp.kernels.data.scaling import scale_queries
 
@@ -132,3 +132,10 @@ def test_bad_arguments() -> None:
     for seed in (-1, 0.5, True):
         with pytest.raises(ArgumentError, match="seed"):
             world("yahoo-9", seed=seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+def test_quantiles_are_those_of_numpy_to_the_last_bit(n: int) -> None:
+    rng = np.random.default_rng(n)
+    sample, parts = rng.standard_normal(n), np.concatenate([[0.0, 0.5, 1.0], rng.random(50)])
+    assert np.array_equal(_quantiles(sample, parts), np.quantile(sample, parts))

@@ -148,9 +148,9 @@ def search(request, monkeypatch):
     """Every search beyond the first, plain one, which is made to give up at once."""
     monkeypatch.setattr(templates, "PLAIN_NODES", 0)
     monkeypatch.setattr(templates, "SHORT", 12 if request.param == "subsets" else 0)
-    templates._idle.cache_clear()
+    templates._searches.cache_clear()
     yield request.param
-    templates._idle.cache_clear()
+    templates._searches.cache_clear()
 
 
 @pytest.mark.parametrize("ties", ["draw", "fairest"])

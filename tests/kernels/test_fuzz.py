@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairexp.fairness.rankings import Demand, best_ranking
+from fairexp.fairness.demands import Demand
+from fairexp.fairness.rankings import best_ranking
 from fairexp.kernels.data import clicks as sessions
 from fairexp.kernels.data import letor, scaling
 from fairexp.kernels.learning import (
@@ -24,6 +25,7 @@ from fairexp.kernels.learning import (
     rates,
 )
 from fairexp.kernels.measures import misordered, ndcg, quality
+from fairexp.kernels.search import gaps
 
 CASES = int(os.environ.get("FAIREXP_FUZZ_CASES", "40"))
 many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -154,8 +156,14 @@ def test_bandits_believe(rng, n, length):
         assert sorted(rank[lists == each].tolist()) == list(range((lists == each).sum()))
     is_open, chances = rng.random(4)[lists] < 0.5, rng.random((4, n))
     varied = bool(rng.random() < 0.5)
-    draw, classes = orders.exchange_neighbours(order, lists, is_open, better, length, varied, chances)
+    draw, classes, scores = orders.exchange_neighbours(order, lists, is_open, better, length, varied, chances)
     assert (lists[draw] == lists[order]).all() and (lists[classes] == lists).all()
+    assert np.array_equal(scores[order], -np.arange(n))
+    numbers = orders.blocks_by_group(layer, better, lists)
+    if (better & (lists[:, None] != lists[None, :])).any():
+        assert numbers is None
+    else:
+        assert len(set(numbers.tolist())) == len(set(zip(layer.tolist(), lists.tolist(), strict=True)))
     assert sorted(draw.tolist()) == list(range(n))
     assert np.array_equal(orders.filled(lists[order], lists, order), order)
     counts = np.floor(rng.random(n) * 9)
@@ -190,6 +198,7 @@ def test_bandits_learn(rng, n):
     due = rng.random(n) < 0.5
     batches.count_batches(rows, shown, clicks, due, first, phase, *own, views, clicked, 2.0)
     assert len(batches.smallest_counts(lists, rows, views)) == n and (clicked <= views).all()
+    assert len(batches.least_counted(lists, counts)) == n and gaps.largest(lists) == lists.max(initial=-1)
 
 
 @many

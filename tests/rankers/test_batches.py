@@ -9,6 +9,7 @@ from fairexp.kernels.learning.batches import (
     count_trials,
     is_mixed,
     is_unsettled,
+    least_counted,
     part_orders,
     smallest_counts,
     with_trials,
@@ -32,6 +33,9 @@ def test_the_smallest_count_of_a_class_and_who_is_counted():
         for i, found in enumerate(smallest_counts(classes, rows, counts)):
             known = [counts[rows[j]] for j in range(n) if classes[j] == classes[i] and rows[j] >= 0]
             assert found == min(known, default=np.inf)
+        own_counts = counts[:n]
+        least = [own_counts[i] == own_counts[classes == classes[i]].min() for i in range(n)]
+        assert least_counted(classes, own_counts).tolist() == least
         shown = rng.permutation(n)[: int(rng.integers(1, n + 1))]
         clicks, due = rng.random(len(shown)) < 0.5, rng.random(n) < 0.7
         noted, own, before = rng.integers(2, size=(2, n)), rng.integers(2, size=(2, 12)), counts.copy()

@@ -161,7 +161,8 @@ def pairs_of(order, border, better, rng):
     """The pairs of positions that `exchange_neighbours` may exchange in one draw, which it does or leaves."""
     n = len(order)
     lists, is_open = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    draw, classes = exchange_neighbours(order, lists, is_open, better, border, False, rng.random((4, n)))
+    draw, classes, scores = exchange_neighbours(order, lists, is_open, better, border, False, rng.random((4, n)))
+    assert np.array_equal(np.argsort(-scores), order)
     place = np.argsort(order)
     pairs = {(int(place[classes[i]]), int(place[i])) for i in range(n) if classes[i] != i}
     moved = {(int(p), int(place[draw[p]])) for p in range(n) if draw[p] != order[p] and p < place[draw[p]]}
@@ -186,7 +187,7 @@ def test_lists_exchange_apart_with_borders_of_their_own_and_open_ones_are_shuffl
     lists, nothing = np.array([0, 1, 0, 1, 0, 0]), np.zeros((6, 6), dtype=bool)
     is_open, partners, shuffles = lists == 1, set(), set()
     for _ in range(600):
-        draw, classes = exchange_neighbours(order, lists, is_open, nothing, 2, True, rng.random((4, 6)))
+        draw, classes, _ = exchange_neighbours(order, lists, is_open, nothing, 2, True, rng.random((4, 6)))
         assert (lists[draw] == lists).all() and classes[[1, 3]].tolist() == [1, 1]
         shuffles.add(tuple(draw[[1, 3]].tolist()))
         partners |= {(int(classes[i]), i) for i in (0, 2, 4, 5) if classes[i] != i}

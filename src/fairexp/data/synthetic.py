@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from fairexp.validation import check_choice, check_count
 
 N_QUALITIES = 8
 _SAMPLE = 20_000
+_ROWS = 1_024  # of features that are made at once, so that they stay in the cache
 _REFERENCE = 40_000  # documents that fix the borders between grades
 _PROXY = N_QUALITIES  # the hidden quality that goes with the group, after the others
 _PARTS = ("train", "test")
@@ -84,8 +86,7 @@ def world(name: str, *, n_queries: int | None = None, seed: int = 0, part: str =
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ArgumentError("seed", repr(seed), "a whole number of at least 0")
     spec = WORLDS[name]
-    entropy = [int(seed), zlib.crc32(name.encode())]
-    truth = _Truth(spec, make_rng(np.random.SeedSequence(entropy)))
+    truth, entropy = _truth(name, int(seed)), _entropy(name, int(seed))
     rng = make_rng(np.random.SeedSequence(entropy, spawn_key=(1 + _PARTS.index(part),)))
     sizes = _sizes(spec, n_queries, rng)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -126,13 +127,23 @@ class _Truth:
         sample = np.full(_REFERENCE // 20, 20, dtype=np.int64)
         in_a, _, utility = _documents(spec, self.weights, sample, rng)
         self.borders = [
-            np.quantile(utility[in_a == of_a], np.cumsum(_tilted(spec.grades, mean))[:-1])
+            _quantiles(utility[in_a == of_a], np.cumsum(_tilted(spec.grades, mean))[:-1])
             for of_a, mean in zip((True, False), spec.utilities, strict=True)
         ]
 
     def grades(self, utility: Floats, in_a: Bools) -> Ints:
         of_a, of_b = (np.searchsorted(borders, utility) for borders in self.borders)
         return np.where(in_a, of_a, of_b).astype(np.int64)
+
+
+def _entropy(name: str, seed: int) -> list[int]:
+    return [seed, zlib.crc32(name.encode())]
+
+
+@lru_cache(maxsize=8)
+def _truth(name: str, seed: int) -> _Truth:
+    """The truth of a world, which its parts share."""
+    return _Truth(WORLDS[name], make_rng(np.random.SeedSequence(_entropy(name, seed))))
 
 
 def _tilted(grades: tuple[float, ...], mean: float) -> Floats:
@@ -157,7 +168,16 @@ def _evenly(sample: Floats, n: int, rng: np.random.Generator) -> Floats:
 
     Plain draws would let the mean grade of a few hundred queries stray far from the world's.
     """
-    return rng.permutation(np.quantile(sample, (np.arange(n) + 0.5) / n))
+    return rng.permutation(_quantiles(sample, (np.arange(n) + 0.5) / n))
+
+
+def _quantiles(sample: Floats, parts: Floats) -> Floats:
+    """`np.quantile`, to the last bit, without the modules that it loads on its first call."""
+    ordered, places = np.sort(sample), parts * (len(sample) - 1)
+    below = np.floor(places).astype(np.int64)
+    lower, upper, part = ordered[below], ordered[np.minimum(below + 1, len(sample) - 1)], places - below
+    step = upper - lower
+    return np.where(part < 0.5, lower + step * part, upper - step * (1.0 - part))
 
 
 def _documents(
@@ -181,11 +201,15 @@ def _features(truth: _Truth, qualities: NDArray[np.float32], offsets: Ints, rng:
     from fairexp.kernels.data.scaling import scale_queries
 
     features = rng.standard_normal((len(qualities), truth.loadings.shape[1]), dtype=np.float32)
-    features *= truth.noise.astype(np.float32)
-    features += qualities @ truth.loadings.astype(np.float32)
-    skewed = truth.skew > 0
-    features[:, skewed] = np.exp(features[:, skewed] * truth.skew[skewed].astype(np.float32))
-    np.maximum(features, truth.floor.astype(np.float32), out=features)
+    noise, loadings, floor = (each.astype(np.float32) for each in (truth.noise, truth.loadings, truth.floor))
+    skewed = np.flatnonzero(truth.skew > 0)
+    skew = truth.skew[skewed].astype(np.float32)
+    for first in range(0, len(features), _ROWS):
+        rows = features[first : first + _ROWS]
+        rows *= noise
+        rows += qualities[first : first + _ROWS] @ loadings
+        rows[:, skewed] = np.exp(rows[:, skewed] * skew)
+        np.maximum(rows, floor, out=rows)
     scale_queries(features, offsets)
     return features
 

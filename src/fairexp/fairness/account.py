@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, Id, Ints, State, read_ids, written_ids
 from fairexp.errors import StateError
 from fairexp.fairness.constraint import GROUPS, Constraint
+from fairexp.fairness.demands import Demand
 from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.rankings import Demand
 from fairexp.fairness.shares import new_shares
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.types import Query, Ranking
@@ -25,11 +25,11 @@ class Account:
 
     There is one ledger, under the key None, or one for each query or segment that was charged, the one charged longest
     ago first. `born` says with which ranking each began: what is told later about rankings from before is dropped. The
-    account `remembers` if rankings must carry something for it (`memory`).
+    account `remembers` if rankings must carry something for it (`memory`), under keys that begin with its `prefix`.
     """
 
-    def __init__(self, constraint: Constraint, n_features: int) -> None:
-        self.constraint = constraint
+    def __init__(self, constraint: Constraint, n_features: int, *, prefix: str = "") -> None:
+        self.constraint, self.prefix = constraint, prefix
         self.shares = new_shares(constraint.owed, n_features=n_features, n_groups=constraint.n_cells)
         self.fades = constraint.window is not None or constraint.half_life is not None
         self.remembers = self.fades or self.shares.accrues
@@ -52,9 +52,9 @@ class Account:
 
     def demand(self, query: Query) -> Demand:
         """What this asks of the next round, in units of the query's weight."""
-        key = self.constraint.ledger_key(query)
-        ledger = self.ledgers.get(key) or self._new_ledger()
-        groups, balance, tolerance = self.constraint.groups_of(query), ledger.balance_ahead, self.constraint.tolerance
+        constraint = self.constraint
+        ledger = self.ledgers.get(constraint.ledger_key(query)) or self._new_ledger()
+        groups, balance, tolerance = constraint.groups_of(query), ledger.balance_ahead, constraint.tolerance
         if query.weight != 1.0:
             balance, tolerance = balance / query.weight, tolerance / query.weight
         return Demand(groups, balance, self.shares.now(), tolerance)
@@ -64,15 +64,23 @@ class Account:
         own: dict[str, NDArray[np.generic]] = {}
         if self.fades:
             ledger = self.ledgers.get(self.constraint.ledger_key(query))
-            own[ROUND] = np.array(0 if ledger is None else ledger.sum.rounds)
+            own[self.prefix + ROUND] = np.array(0 if ledger is None else ledger.sum.rounds)
         seen = self.shares.seen(query.features, groups)
         if seen is not None:
-            own[SEEN] = seen
+            own[self.prefix + SEEN] = seen
         return own
 
-    def charge(self, ranking: Ranking, memory: State) -> None:
+    def charge(self, ranking: Ranking) -> None:
         """Book what a ranking shows."""
         assert ranking.exposure is not None
+        ledger = self.ledgers[None] if self.constraint.per is None else self._latest(ranking)
+        ledger.shares = self.shares.now()
+        ledger.charge(self.constraint.groups_of(ranking), ranking.exposure)
+        if self.remembers:
+            self.shares.note(ranking.memory.get(self.prefix + SEEN))
+
+    def _latest(self, ranking: Ranking) -> Ledger:
+        """The ledger that a ranking belongs to, then the one charged last; the oldest may have to go."""
         key = self.constraint.ledger_key(ranking)
         ledger = self.ledgers.pop(key, None)
         if ledger is None:
@@ -81,24 +89,25 @@ class Account:
         while len(self.ledgers) > self.constraint.max_ledgers:
             gone = next(iter(self.ledgers))
             del self.ledgers[gone], self.born[gone]
-        ledger.shares = self.shares.now()
-        ledger.charge(self.constraint.groups_of(ranking), ranking.exposure)
-        self.shares.note(memory.get(SEEN))
+        return ledger
 
-    def replace(self, ranking: Ranking, memory: State, measured: Floats) -> None:
+    def replace(self, ranking: Ranking, measured: Floats) -> None:
         """Put measured exposure (m,) in the place of what was charged for a ranking."""
         assert ranking.exposure is not None
         key = self.constraint.ledger_key(ranking)
         ledger = self.ledgers.get(key)
         if ledger is None or ranking.number < self.born[key]:
             return
-        rounds_ago = ledger.sum.rounds - 1 - int(memory[ROUND]) if ROUND in memory else 0
+        number = ranking.memory.get(self.prefix + ROUND)
+        rounds_ago = 0 if number is None else ledger.sum.rounds - 1 - int(number)
         groups = self.constraint.groups_of(ranking)
         ledger.replace(groups, projected=ranking.exposure, measured=measured, rounds_ago=rounds_ago)
 
-    def learn(self, ranking: Ranking, exposure: Floats, clicks: Bools) -> None:
-        """Learn what groups are owed from clicks (m,) on documents that had this exposure (m,)."""
-        self.shares.learn(ranking.features, self.constraint.groups_of(ranking), exposure, clicks)
+    def learn(self, ranking: Ranking, clicks: Bools) -> None:
+        """Learn what groups are owed from clicks (m,) on what a ranking shows, if it says who was of which group."""
+        if ranking.exposure is not None and self.constraint.knows(ranking):
+            groups, exposure = self.constraint.groups_of(ranking), ranking.exposure / ranking.weight
+            self.shares.learn(ranking.features, groups, exposure, clicks)
 
     def forget(self) -> None:
         """Start the ledgers anew; what was learned of the shares stays."""

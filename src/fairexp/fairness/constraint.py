@@ -14,6 +14,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import shares_from
 from fairexp.fairness.shares import LEARNED
 from fairexp.fairness.templates import check_tolerance
+from fairexp.kernels.search.gaps import largest
 from fairexp.types import Query, Ranking
 from fairexp.validation import as_shares, check_choice, check_count
 
@@ -87,13 +88,13 @@ class Constraint:
     def check(self, query: Query) -> None:
         """Raise an `ArgumentError` unless the query's candidates have the groups that this is between."""
         for attribute, size in zip(self.attributes, self.sizes, strict=True):
-            place = "query.groups" if attribute == GROUPS else f"query.labels[{attribute!r}]"
             labels = _labels(query, attribute)
-            if labels is None:
-                raise ArgumentError(place, "None", "a group for each candidate", "Fairness is between groups.")
-            if labels.max() >= size:
+            if labels is None or largest(labels) >= size:
+                place = "query.groups" if attribute == GROUPS else f"query.labels[{attribute!r}]"
+                if labels is None:
+                    raise ArgumentError(place, "None", "a group for each candidate", "Fairness is between groups.")
                 remedy = "Pass `shares` with one entry per group."
-                raise ArgumentError(place, int(labels.max()), f"group numbers below {size}", remedy)
+                raise ArgumentError(place, largest(labels), f"group numbers below {size}", remedy)
         if self.per is not None and self.ledger_key(query) is None:
             wanted = f"an id, since the constraint {self.name!r} keeps a ledger per {self.per}"
             raise ArgumentError("query.query_id" if self.per == "query" else "query.segment", "None", wanted)
@@ -104,12 +105,12 @@ class Constraint:
 
     def groups_of(self, documents: Query | Ranking) -> Ints:
         """The group (n,) of each candidate, or of each document shown."""
-        groups: Ints | None = None
-        for attribute, size in zip(self.attributes, self.sizes, strict=True):
+        groups = _labels(documents, self.attributes[0])
+        assert groups is not None
+        for attribute, size in zip(self.attributes[1:], self.sizes[1:], strict=True):
             labels = _labels(documents, attribute)
             assert labels is not None
-            groups = labels if groups is None else groups * size + labels
-        assert groups is not None
+            groups = groups * size + labels
         return groups
 
     def ledger_key(self, documents: Query | Ranking) -> str | int | None:

@@ -15,18 +15,18 @@ from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
+from fairexp.fairness.demands import EFFORT, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import find_around
-from fairexp.fairness.templates import EFFORT, SCOPES, TIES
 from fairexp.kernels.learning.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker, TradeOff
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
-from fairexp.validation import as_measured, check_choice, check_count
+from fairexp.validation import as_measured
 
 Documents = TypeVar("Documents", Query, Ranking)
 OWN = "fairness."
@@ -95,7 +95,11 @@ class FairExp(Ranker):
         self.host = host
         host.templated = True
         self.constraints = _constraints(tolerance, beta, shares, constraints)
-        self.accounts = tuple(Account(constraint, self.n_features) for constraint in self.constraints)
+        self.accounts = tuple(
+            Account(constraint, self.n_features, prefix=f"{OWN}{number}.")
+            for number, constraint in enumerate(self.constraints)
+        )
+        self._told_apart_by_groups = len(self.constraints) == 1 and self.constraints[0].attributes == (GROUPS,)
         self.keeps_history = host.keeps_history
         self.scores_unseen = host.scores_unseen
         self.rescaling = host.rescaling
@@ -104,9 +108,8 @@ class FairExp(Ranker):
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
         self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
-        self.ties = check_choice("ties", ties, TIES)
-        self.scope = check_choice("scope", scope, SCOPES)
-        self.effort = check_count("effort", effort)
+        self.rules = Rules(scope, ties, effort)
+        self.scope, self.ties, self.effort = scope, ties, self.rules.effort
         self._warn_of_coarse_grid()
 
     @property
@@ -131,17 +134,17 @@ class FairExp(Ranker):
 
         It is in the units of `ranking.exposure`, which has the query's weight in it.
         """
-        self._check_ours(ranking)
         if measured is None:
             super().update(ranking, clicks, grades=grades)
             return
+        self._check_ours(ranking)
         amounts = as_measured(measured, len(ranking))
         super().update(replace(ranking, exposure=amounts), clicks, grades=grades)
         self._measure(ranking, amounts)
 
     def _measure(self, ranking: Ranking, measured: Floats) -> None:
-        for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
-            account.replace(ranking, memory, measured)
+        for account in self.accounts:
+            account.replace(ranking, measured)
 
     def _check_query(self, query: Query) -> None:
         self.host._check_query(query)
@@ -152,47 +155,40 @@ class FairExp(Ranker):
             raise ArgumentError("query.pinned", query.pinned, f"positions below {n_shown}, as many as are shown")
 
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        asked = self._for_host(query)
+        asked, weight = self._for_host(query), query.weight
         belief = self.host.believe(asked, rng)
         exposure = self.exposure[: min(self.length, query.n_candidates)]
         demands = [account.demand(query) for account in self.accounts]
-        best = find_around(
-            query.pinned,
-            belief.draw,
-            demands,
-            belief.costs,
-            exposure=exposure,
-            scope=self.scope,
-            ties=self.ties,
-            effort=self.effort,
-        )
+        best = find_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules)
         shown = best.shown
         if belief.fill is not None:
             assert asked.groups is not None
             shown = filled(asked.groups[shown], asked.groups, belief.fill)
             belief = replace(belief, draw=filled(asked.groups[belief.draw], asked.groups, belief.fill))
         memory = self.host.memory(asked, belief, shown, rng)
-        for number, (account, demand) in enumerate(zip(self.accounts, demands, strict=True)):
+        gaps, met = {}, {}
+        for account, demand, outcome in zip(self.accounts, demands, best.outcomes, strict=True):
+            gaps[account.constraint.name], met[account.constraint.name] = outcome.gap * weight, outcome.met
             if account.remembers:
-                memory.update({f"{OWN}{number}.{key}": of for key, of in account.memory(query, demand.groups).items()})
+                memory.update(account.memory(query, demand.groups))
         return self._show(
             query,
             shown,
             belief.scores,
             belief=belief,
             memory=memory,
-            exposure=exposure if query.weight == 1.0 else exposure * query.weight,
-            unfairness=best.outcomes[0].unfairness * query.weight,
+            exposure=exposure if weight == 1.0 else exposure * weight,
+            unfairness=best.outcomes[0].unfairness * weight,
             added_regret=belief.in_orders(best.added_regret),
-            qualified=best.qualified,
-            pinned=_pinned_positions(query, len(best.shown)),
-            gaps={each.name: of.gap * query.weight for each, of in zip(self.constraints, best.outcomes, strict=True)},
-            met={each.name: of.met for each, of in zip(self.constraints, best.outcomes, strict=True)},
+            qualified=all(met.values()),
+            pinned=_pinned_positions(query, len(shown)) if query.pinned else None,
+            gaps=gaps,
+            met=met,
         )
 
     def _shown(self, ranking: Ranking) -> None:
-        for account, memory in zip(self.accounts, self._memories(ranking), strict=True):
-            account.charge(ranking, memory)
+        for account in self.accounts:
+            account.charge(ranking)
         self.host.note(self._for_host(self._chosen(ranking)))
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
@@ -200,30 +196,28 @@ class FairExp(Ranker):
         if len(chosen):
             clicks = clicks if ranking.pinned is None else clicks[~ranking.pinned]
             self.host.learn(self._for_host(chosen), clicks)
-            self._learn_shares(chosen, clicks)
+            for account in self.accounts:
+                if account.shares.learns:
+                    account.learn(chosen, clicks)
 
     def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
         chosen = self._chosen(ranking)
         if len(chosen):
             grades = grades if ranking.pinned is None else grades[~ranking.pinned]
             self.host.learn_graded(self._for_host(chosen), grades)
-            self._learn_shares(chosen, grades > 0)
-
-    def _learn_shares(self, ranking: Ranking, clicks: Bools) -> None:
-        if ranking.exposure is not None:
             for account in self.accounts:
-                if account.constraint.knows(ranking):
-                    account.learn(ranking, ranking.exposure / ranking.weight, clicks)
+                if account.shares.learns:
+                    account.learn(chosen, grades > 0)
 
     def _for_host(self, documents: Documents) -> Documents:
         """A query or ranking as the host sees it: its groups are what templates tell apart.
 
         Those are the combinations of all constraints' groups, and a group of its own for each pinned candidate.
         """
-        first, *others = self.constraints
         pinned = documents.pinned if isinstance(documents, Query) else None
-        if first.attributes == (GROUPS,) and not others and not pinned:
+        if self._told_apart_by_groups and not pinned:
             return documents
+        first, *others = self.constraints
         if isinstance(documents, Ranking) and not all(constraint.knows(documents) for constraint in self.constraints):
             return documents
         classes = first.groups_of(documents)
@@ -241,13 +235,6 @@ class FairExp(Ranker):
             return ranking
         chosen = ranking.without(np.flatnonzero(ranking.pinned).tolist())
         return chosen if self.host.remembers_positions else replace(chosen, memory=ranking.memory)
-
-    def _memories(self, ranking: Ranking) -> list[State]:
-        """What a ranking remembers for each account."""
-        return [
-            _part(ranking.memory, f"{OWN}{number}.") if account.remembers else {}
-            for number, account in enumerate(self.accounts)
-        ]
 
     def _score(self, features: Floats) -> Floats:
         return self.host.estimate(features)
@@ -343,9 +330,7 @@ def _constraints(
     return check_constraints(several)
 
 
-def _pinned_positions(query: Query, n_shown: int) -> Bools | None:
-    if not query.pinned:
-        return None
+def _pinned_positions(query: Query, n_shown: int) -> Bools:
     pinned = np.zeros(n_shown, dtype=np.bool_)
     pinned[list(query.pinned)] = True
     return pinned

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
+from fairexp.fairness.demands import EFFORT, Demand, Rules
 from fairexp.fairness.exposure import reachable_gap
 from fairexp.fairness.ledger import within
-from fairexp.fairness.templates import EFFORT, as_curve, check_tolerance, find_template
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.templates import as_curve, check_tolerance, find_template
 from fairexp.randomness import make_rng
 from fairexp.validation import as_shares, check_count
 
@@ -213,23 +213,13 @@ def play(
     Candidates come in random order and nothing is certain of them, so that only fairness decides.
     """
     rng, spent, gaps = make_rng(seed), np.zeros(len(shares)), np.empty(rounds)
-    nothing = np.zeros((1, 1), dtype=np.bool_)
+    nothing, rules = np.zeros((1, 1), dtype=np.bool_), Rules("full", ties, EFFORT)
     for number in range(rounds):
         groups = np.repeat(np.arange(len(shares)), counts[int(rng.integers(len(counts)))])
-        best = find_template(
-            rng.permutation(len(groups)),
-            groups,
-            (nothing, np.zeros(len(groups), dtype=np.int64)),
-            exposure=exposure[: len(groups)],
-            spent=spent,
-            shares=shares,
-            tolerance=tolerance,
-            scope="full",
-            ties=ties,
-            effort=EFFORT,
-        )
-        spent = best.exposure
-        gaps[number] = largest_gap(spent, shares)
+        relation = nothing, np.zeros(len(groups), dtype=np.int64)
+        demand = Demand(groups, spent, shares, tolerance)
+        best = find_template(rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules)
+        spent, gaps[number] = best.outcomes[0].exposure, best.outcomes[0].gap
     return gaps
 
 

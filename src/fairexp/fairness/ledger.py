@@ -138,7 +138,7 @@ def within(gap: float, tolerance: float) -> bool:
 
 def amounts_by_group(groups: Ints, exposure: Floats, n_groups: int) -> Floats:
     """The exposure (G,) that positions with these `groups` (m,) and `exposure` (m,) give each group."""
-    return np.bincount(groups, weights=exposure, minlength=n_groups).astype(np.float64, copy=False)
+    return np.asarray(np.bincount(groups, weights=exposure, minlength=n_groups), dtype=np.float64)
 
 
 def taken_over(before: Floats, groups: Ints, shares: Floats) -> Floats:
@@ -161,7 +161,8 @@ def taken_over(before: Floats, groups: Ints, shares: Floats) -> Floats:
 def signed_gaps(exposure: Floats, shares: Floats) -> float | Floats:
     """E_0 - (w_0 / w_1) E_1 for two groups; the matrix (G, G) of E_g - (w_g / w_h) E_h for more."""
     if len(shares) == 2:
-        return float(exposure[0] - shares[0] / shares[1] * exposure[1])
+        (received, other), (owed, to_other) = exposure.tolist(), shares.tolist()
+        return float(received - owed / to_other * other)
     return pair_gaps(exposure, shares)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
+from fairexp.fairness.demands import BestRanking, Demand, Rules
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.rankings import BestRanking, Demand, find_ranking, outcome_of
+from fairexp.fairness.rankings import find_ranking, outcome_of
 
 
 def find_around(
@@ -18,16 +17,15 @@ def find_around(
     order: Ints,
     demands: Sequence[Demand],
     relation: tuple[Bools | Bytes, Ints],
-    *,
     exposure: Floats,
-    **options: Any,
+    rules: Rules,
 ) -> BestRanking:
     """`find_ranking` with the documents `pinned` by position at their places.
 
     They are charged, and leave the draw and the curve; orders between them and others do not count.
     """
     if not pinned:
-        return find_ranking(order, demands, relation, exposure=exposure, **options)
+        return find_ranking(order, demands, relation, exposure, rules)
     positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
     free = np.delete(np.arange(len(exposure)), positions)
     if len(free) == 0:
@@ -41,18 +39,18 @@ def find_around(
         number[order[~np.isin(order, documents)]],
         [_without(each, documents, exposure[positions], left) for each in demands],
         (certain, row[left]),
-        exposure=exposure[free],
-        **options,
+        exposure[free],
+        rules,
     )
     shown: Ints = np.empty(len(exposure), dtype=np.int64)
     shown[positions], shown[free] = documents, left[best.shown]
     outcomes = tuple(
-        replace(outcome, template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
+        outcome._replace(template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
     )
-    return replace(best, shown=shown, outcomes=outcomes)
+    return best._replace(shown=shown, outcomes=outcomes)
 
 
 def _without(demand: Demand, pinned: Ints, exposure: Floats, left: Ints) -> Demand:
     """The demand on the documents that are left when pinned ones have had their exposure."""
     charged = amounts_by_group(demand.groups[pinned], exposure, len(demand.shares))
-    return replace(demand, groups=demand.groups[left], spent=demand.spent + charged)
+    return demand._replace(groups=demand.groups[left], spent=demand.spent + charged)

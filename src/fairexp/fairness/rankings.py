@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -11,13 +10,11 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
+from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules
 from fairexp.fairness.ledger import amounts_by_group, signed_gaps, within
 from fairexp.fairness.templates import (
-    EFFORT,
     MAX_STATES,
     PLAIN_NODES,
-    SCOPES,
-    TIES,
     as_curve,
     as_order,
     as_owed,
@@ -33,62 +30,9 @@ from fairexp.kernels.demands.rankings import RankingSearch
 from fairexp.kernels.search.gaps import largest_gap
 from fairexp.kernels.search.lattice import Lattice, n_states
 from fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
-from fairexp.validation import check_choice, check_count
 
 MAX_WORDS = 2_048
 """Most words over the classes in each of two halves; with more, halves are shorter than the list."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Demand:
-    """What one constraint asks of one round.
-
-    `groups` (n,) of the documents, what each group has been charged so far in `spent` (G,), what it is owed in `shares`
-    (G,), and the tolerance that no pair of groups may miss that by.
-    """
-
-    groups: Ints
-    spent: Floats
-    shares: Floats
-    tolerance: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What a ranking makes of one demand.
-
-    `template` (m,) holds the groups from the top position down; `exposure` (G,) is by group after the round;
-    `unfairness` after it is signed for two groups and a (G, G) matrix for more, `gap` its largest magnitude over pairs;
-    `met`: whether that is within the tolerance. Where it is not, no ranking that does as well by the demands before it
-    has a gap below `gap_bound`.
-    """
-
-    template: Ints
-    exposure: Floats
-    unfairness: float | Floats
-    gap: float
-    met: bool
-    gap_bound: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BestRanking:
-    """What `best_ranking` found: `shown` (m,) document indices from the top down, and an `Outcome` for each demand.
-
-    No ranking that does as well by all demands has less added regret than `regret_bound`. `exact`: whether that and
-    the outcomes' bounds are reached, so that nothing is better.
-    """
-
-    shown: Ints
-    added_regret: int
-    exact: bool
-    regret_bound: int
-    outcomes: tuple[Outcome, ...]
-
-    @property
-    def qualified(self) -> bool:
-        """Whether all demands are met."""
-        return all(outcome.met for outcome in self.outcomes)
 
 
 def best_ranking(
@@ -124,38 +68,25 @@ def best_ranking(
         Demand(*as_owed(each.groups, each.spent, each.shares, n=len(documents)), check_tolerance(each.tolerance))
         for each in demands
     ]
-    relation = as_relation(certain_order, len(documents))
-    check_choice("scope", scope, SCOPES)
-    check_choice("ties", ties, TIES)
-    return find_ranking(
-        documents,
-        checked,
-        (relation, np.arange(len(documents))),
-        exposure=curve[: len(documents)],
-        scope=scope,
-        ties=ties,
-        effort=check_count("effort", effort),
-        rng=rng,
-    )
+    relation = as_relation(certain_order, len(documents)), np.arange(len(documents))
+    return find_ranking(documents, checked, relation, curve[: len(documents)], Rules(scope, ties, effort), rng)
 
 
 def find_ranking(
     order: Ints,
     demands: Sequence[Demand],
     relation: tuple[Bools | Bytes, Ints],
-    *,
     exposure: Floats,
-    scope: str,
-    ties: str,
-    effort: int,
+    rules: Rules,
     rng: np.random.Generator | None = None,
 ) -> BestRanking:
-    """`best_ranking` without its checks; `relation` is a `Belief.relation`, `exposure` (m,) has at most n entries."""
+    """`best_ranking` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
     if len(demands) == 1:
-        return _for_one(order, demands[0], relation, exposure=exposure, scope=scope, ties=ties, effort=effort, rng=rng)
+        best = find_template(order, demands[0], relation, exposure, rules, rng)
+        return best if best.exact else _in_draws_order(best, order, demands[0], relation, exposure, rules)
     classes, members = _classes(demands)
-    n_groups, fairest = tuple(len(each.shares) for each in demands), ties == "fairest"
-    keys = tie_keys(rng if fairest else None, len(members), len(exposure))
+    n_groups = tuple(len(each.shares) for each in demands)
+    keys = tie_keys(rng if rules.fairest else None, len(members), len(exposure))
     idle = _idle(exposure.tobytes(), members.tobytes(), n_groups)
     try:
         search = idle.pop()
@@ -163,8 +94,8 @@ def find_ranking(
         search = _new_search(exposure.tobytes(), members, n_groups)
     shown, regret, exact, regret_bound, gap_bounds = search.solve(
         Draw(order, classes, *relation),
-        Aim(np.zeros(len(members)), np.ones(len(members)), 0.0, scope == "displayed", fairest, keys),
-        Effort(PLAIN_NODES, effort, 0, 0.0),
+        Aim(np.zeros(len(members)), np.ones(len(members)), 0.0, rules.displayed_only, rules.fairest, keys),
+        Effort(PLAIN_NODES, rules.effort, 0, 0.0),
         np.concatenate([each.spent for each in demands]),
         np.concatenate([each.shares for each in demands]),
         np.array([each.tolerance for each in demands]),
@@ -174,56 +105,30 @@ def find_ranking(
     return BestRanking(shown, regret, exact, regret_bound, outcomes)
 
 
-def _for_one(
+def _in_draws_order(
+    best: BestRanking,
     order: Ints,
     demand: Demand,
     relation: tuple[Bools | Bytes, Ints],
-    *,
     exposure: Floats,
-    scope: str,
-    ties: str,
-    effort: int,
-    rng: np.random.Generator | None,
+    rules: Rules,
 ) -> BestRanking:
-    """The best ranking for one demand: its groups' best template."""
-    best = find_template(
-        order,
-        demand.groups,
-        relation,
-        exposure=exposure,
-        spent=demand.spent,
-        shares=demand.shares,
-        tolerance=demand.tolerance,
-        scope=scope,
-        ties=ties,
-        effort=effort,
-        rng=rng,
-    )
-    shown, regret = best.shown, best.added_regret
-    if not best.exact:
-        draw = Draw(order, demand.groups, *relation)
-        shown, regret = _in_draws_order(draw, demand, best.template, exposure, scope=scope, ties=ties)
-    outcome = outcome_of(shown, demand, best.unfairness_bound, exposure)
-    return BestRanking(shown, regret, best.exact, min(best.regret_bound, regret), (outcome,))
-
-
-def _in_draws_order(
-    draw: Draw, demand: Demand, template: Ints, exposure: Floats, *, scope: str, ties: str
-) -> tuple[Ints, int]:
-    """What a template shows, and its added regret, once neighbours that need no reversal stand in the draw's order."""
-    n_groups, fairest = len(demand.shares), ties == "fairest"
+    """What was found for one demand, once neighbours that need no reversal stand in the draw's order."""
+    n_groups, draw, (before,) = len(demand.shares), Draw(order, demand.groups, *relation), best.outcomes
     round, owed = Round(exposure, n_groups), Owed(exposure, np.arange(n_groups)[:, None], (n_groups,))
     nobody = tie_keys(None, n_groups, len(exposure))
-    round.begin(draw, Aim(demand.spent, demand.shares, demand.tolerance, scope == "displayed", fairest, nobody))
+    aim = Aim(demand.spent, demand.shares, demand.tolerance, rules.displayed_only, rules.fairest, nobody)
+    round.begin(draw, aim)
     owed.begin(demand.spent, demand.shares, np.array([demand.tolerance]))
     exchanges, gone = Exchanges(round, owed), [0] * n_groups
-    exchanges.begin(template)
-    exchanges.follow_draw(fairest)
-    shown = []
-    for group in np.asarray(exchanges.template).tolist():
-        shown.append(round.queue[group, gone[group]])
+    exchanges.begin(before.template)
+    exchanges.follow_draw(rules.fairest)
+    shown: Ints = np.empty(len(exposure), dtype=np.int64)
+    for position, group in enumerate(np.asarray(exchanges.template).tolist()):
+        shown[position] = round.queue[group, gone[group]]
         gone[group] += 1
-    return np.array(shown, dtype=np.int64), exchanges.cost
+    outcome = outcome_of(shown, demand, before.gap_bound, exposure)
+    return BestRanking(shown, exchanges.cost, False, min(best.regret_bound, exchanges.cost), (outcome,))
 
 
 def outcome_of(shown: Ints, demand: Demand, bound: float, exposure: Floats) -> Outcome:

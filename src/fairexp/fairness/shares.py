@@ -30,6 +30,9 @@ class Shares(ABC):
     accrues: bool = True
     """Whether they change, so that a ledger must keep what each round was owed at its time."""
 
+    learns: bool = False
+    """Whether clicks teach something about them."""
+
     @abstractmethod
     def now(self) -> Floats:
         """The shares (G,), which sum to 1 unless they were given."""
@@ -112,6 +115,8 @@ class MeritShares(Shares):
     A group's merit is the sum over its candidates, which are all counted, shown or not. A group with fewer than
     `FROZEN` shown documents with feedback counts with the average relevance of what was shown.
     """
+
+    learns = True
 
     def __init__(self, n_features: int, n_groups: int) -> None:
         self.n_groups = n_groups

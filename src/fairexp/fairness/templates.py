@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
+from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules
 from fairexp.fairness.ledger import signed_gaps, within
 from fairexp.kernels.search.gaps import SLACK
 from fairexp.kernels.search.lattice import Lattice, n_states
@@ -18,12 +19,7 @@ from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Aim, Draw, Effort, is_permutation
 from fairexp.kernels.search.subsets import Subsets
 from fairexp.kernels.search.templates import Search
-from fairexp.validation import as_groups, as_shares, check_choice, check_count
-
-TIES = ("draw", "fairest")
-SCOPES = ("full", "displayed")
-EFFORT = 4_000
-"""Steps of the search per ranking, of about a third of a microsecond each; beyond them the best so far is taken."""
+from fairexp.validation import as_groups, as_shares
 
 PLAIN_NODES = 300
 """Effort without bounds, which settles the easy rounds; computing bounds is worth its while after that."""
@@ -107,66 +103,48 @@ def best_template(
     (array([0, 2, 3]), array([0, 1, 1]), 0.0)
     """
     curve, documents = as_curve(exposure), as_order(order)
-    belongs, account, owed = as_owed(groups, spent, shares, n=len(documents))
-    relation = as_relation(certain_order, len(documents))
-    check_choice("scope", scope, SCOPES)
-    check_choice("ties", ties, TIES)
-    return find_template(
-        documents,
-        belongs,
-        (relation, np.arange(len(documents))),
-        exposure=curve[: len(documents)],
-        spent=account,
-        shares=owed,
-        tolerance=check_tolerance(tolerance),
-        scope=scope,
-        ties=ties,
-        effort=check_count("effort", effort),
-        rng=rng,
+    demand = Demand(*as_owed(groups, spent, shares, n=len(documents)), check_tolerance(tolerance))
+    relation = as_relation(certain_order, len(documents)), np.arange(len(documents))
+    best = find_template(documents, demand, relation, curve[: len(documents)], Rules(scope, ties, effort), rng)
+    (outcome,) = best.outcomes
+    return BestTemplate(
+        shown=best.shown,
+        template=outcome.template,
+        added_regret=best.added_regret,
+        exposure=outcome.exposure,
+        unfairness=outcome.unfairness,
+        qualified=outcome.met,
+        exact=best.exact,
+        regret_bound=best.regret_bound,
+        unfairness_bound=outcome.gap_bound,
     )
 
 
 def find_template(
     order: Ints,
-    groups: Ints,
+    demand: Demand,
     relation: tuple[Bools | Bytes, Ints],
-    *,
     exposure: Floats,
-    spent: Floats,
-    shares: Floats,
-    tolerance: float,
-    scope: str,
-    ties: str,
-    effort: int,
+    rules: Rules,
     rng: np.random.Generator | None = None,
-) -> BestTemplate:
+) -> BestRanking:
     """`best_template` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
-    curve, n_groups, fairest = exposure.tobytes(), len(shares), ties == "fairest"
-    keys = tie_keys(rng if fairest else None, n_groups, len(exposure))
-    resolution, idle = _resolution(tolerance, curve, n_groups), _idle(curve, n_groups)
-    try:
-        search = idle.pop()
-    except IndexError:
-        search = _new_search(curve, n_groups)
+    shares, tolerance, fairest = demand.shares, demand.tolerance, rules.fairest
+    n_groups = len(shares)
+    searches = _searches(exposure.tobytes(), n_groups)
+    resolution = searches.resolution(tolerance)
+    keys = _NO_KEYS if rng is None or not fairest else tie_keys(rng, n_groups, len(exposure))
+    search = searches.take()
     shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(
-        Draw(order, groups, *relation),
-        Aim(spent, shares, tolerance, scope == "displayed", fairest, keys),
-        Effort(PLAIN_NODES, effort, MAX_CELLS[min(n_groups, 3)], resolution),
+        Draw(order, demand.groups, *relation),
+        Aim(demand.spent, shares, tolerance, rules.displayed_only, fairest, keys),
+        Effort(PLAIN_NODES, rules.effort, searches.max_cells, resolution),
     )
-    idle.append(search)
-    qualified = within(gap, tolerance)
-    sought = fairest or not qualified
-    return BestTemplate(
-        shown=shown,
-        template=template,
-        added_regret=regret,
-        exposure=after,
-        unfairness=signed_gaps(after, shares),
-        qualified=qualified,
-        exact=regret_bound >= regret and (not sought or gap_bound >= gap - resolution - SLACK),
-        regret_bound=min(regret_bound, regret),
-        unfairness_bound=max(gap_bound, 0.0),
-    )
+    searches.idle.append(search)
+    met = within(gap, tolerance)
+    exact = regret_bound >= regret and ((met and not fairest) or gap_bound >= gap - resolution - SLACK)
+    outcome = Outcome(template, after, signed_gaps(after, shares), gap, met, max(gap_bound, 0.0))
+    return BestRanking(shown, regret, exact, min(regret_bound, regret), (outcome,))
 
 
 def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:
@@ -174,19 +152,42 @@ def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Int
     return _NO_KEYS if rng is None else rng.permutation(n_groups * length).reshape(n_groups, length)
 
 
+class Searches:
+    """What is kept for lists of one curve: the searches that nobody uses at the moment.
+
+    Each serves one thread at a time. Short lists have subsets of all positions, long ones of the last and a lattice.
+    """
+
+    def __init__(self, exposure: bytes, n_groups: int) -> None:
+        self.curve, self.n_groups = np.frombuffer(exposure), n_groups
+        self.idle: list[Search] = []
+        self.max_cells = MAX_CELLS[min(n_groups, 3)]
+        exhaustive = len(self.curve) * log2(n_groups) <= EXHAUSTIVE_BITS
+        self._coarseness, self._most = (0.0, 0.0) if exhaustive else (RESOLUTION, 0.1 * float(self.curve.sum()))
+
+    def resolution(self, tolerance: float) -> float:
+        """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long."""
+        return self._coarseness * min(tolerance, self._most) + 2.0 * SLACK
+
+    def take(self) -> Search:
+        """A search, which whoever is done with it puts back to the `idle` ones."""
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return self._new()
+
+    def _new(self) -> Search:
+        exposure, length = self.curve.tobytes(), len(self.curve)
+        if length <= SHORT:
+            return Search(self.curve, self.n_groups, kept_reach(exposure), _subsets(exposure))
+        last = self.curve[-LAST:].tobytes()
+        return Search(self.curve, self.n_groups, kept_reach(exposure), _subsets(last), _lattice(length, self.n_groups))
+
+
 @lru_cache(maxsize=64)
-def _idle(exposure: bytes, n_groups: int) -> list[Search]:
-    """Searches for this curve that nobody uses at the moment: each serves one thread at a time."""
-    return []
-
-
-def _new_search(exposure: bytes, n_groups: int) -> Search:
-    """A search for this curve, with what helps it: subsets of the positions, or of the last ones and the lattice."""
-    curve = np.frombuffer(exposure)
-    if len(curve) <= SHORT:
-        return Search(curve, n_groups, kept_reach(exposure), _subsets(exposure))
-    last = curve[-LAST:].tobytes()
-    return Search(curve, n_groups, kept_reach(exposure), _subsets(last), _lattice(len(curve), n_groups))
+def _searches(exposure: bytes, n_groups: int) -> Searches:
+    """The searches for a curve; curves are few."""
+    return Searches(exposure, n_groups)
 
 
 @lru_cache(maxsize=64)
@@ -205,15 +206,6 @@ def _subsets(exposure: bytes) -> Subsets:
 def _lattice(length: int, n_groups: int) -> Lattice | None:
     """The states that bounds are kept for; none where they would be too many."""
     return Lattice(length, n_groups) if n_states(length, n_groups) <= MAX_STATES else None
-
-
-@lru_cache(maxsize=64)
-def _resolution(tolerance: float, exposure: bytes, n_groups: int) -> float:
-    """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long ones."""
-    curve = np.frombuffer(exposure)
-    if len(curve) * log2(n_groups) <= EXHAUSTIVE_BITS:
-        return 2.0 * SLACK
-    return RESOLUTION * min(tolerance, 0.1 * float(curve.sum())) + 2.0 * SLACK
 
 
 def check_tolerance(tolerance: float) -> float:

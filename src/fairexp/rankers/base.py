@@ -308,7 +308,7 @@ class Ranker(ABC):
             groups=None if query.groups is None else query.groups[shown],
             query_id=query.query_id,
             document_ids=None if query.document_ids is None else query.document_ids[shown],
-            labels={key: of[shown] for key, of in query.labels.items()},
+            labels={key: of[shown] for key, of in query.labels.items()} if query.labels else {},
             segment=query.segment,
             weight=query.weight,
             ranker=self._identity,

@@ -222,7 +222,7 @@ class Calibration:
         keeps to: no other is called certain, however probable.
         """
         costs = kept.view(np.uint8)
-        price_orders(self.slope * scores, costs, SURE, CERTAIN)
+        price_orders(scores, self.slope, costs, SURE, CERTAIN)
         return costs
 
     def state(self) -> State:

@@ -36,7 +36,7 @@ START = 10.0
 PAUSE = 32
 """Pairs, at least, between looks at the evidence; later a quarter of those seen, or half as many as features."""
 
-SLAB = 64
+SLAB = 48
 """Rows of the Gram matrix that are held at once."""
 
 _NO_ORDER = np.zeros(0, dtype=np.int64)
@@ -140,13 +140,14 @@ class PairRank(Explorer):
         keys = (self.stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
         scores = query.features @ self.model.theta
         # Ties are never certain, so their order matters only where blocks are sorted by score.
-        by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else np.argsort(-scores)
-        certain, last, above, below = self._certain_orders(query.features.take(by_score, axis=0), scores[by_score])
+        by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else (-scores).argsort()
+        falling = scores[by_score]
+        certain, last, above, below = self._certain_orders(query.features.take(by_score, axis=0), falling)
         shuffled = np.argsort(keys) if self.within_block == "random" else _NO_ORDER
         block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
         by_document[by_score] = block
-        costs = self.calibration.costs(scores[by_score], certain) if self.certainty == "checked" else None
+        costs = self.calibration.costs(falling, certain) if self.certainty == "checked" else None
         return Belief(
             scores=scores,
             draw=by_score[draw],

@@ -3,19 +3,34 @@
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.numbers import Bool, ConstBool, ConstFloat, ConstInt
+from cython.cimports.libc.math import INFINITY
 from cython.cimports.libc.stdint import int64_t
 
 
 def smallest_counts(classes: ConstInt[::1], rows: ConstInt[::1], counts: ConstFloat[::1]):
     """The smallest count in the class of each candidate (n,), over those whose `rows` (n,) are known."""
     n = classes.shape[0]
-    result = np.full(n, np.inf)
+    result = np.empty(n)
     smallest: cython.double[::1] = result
     with cython.nogil:
         for i in range(n):
+            smallest[i] = INFINITY
             for j in range(n):
                 if classes[i] == classes[j] and rows[j] >= 0 and counts[rows[j]] < smallest[i]:
                     smallest[i] = counts[rows[j]]
+    return result
+
+
+def least_counted(classes: ConstInt[::1], counts: ConstFloat[::1]):
+    """Whether nobody in its class (n,) has a smaller count (n,) than each candidate."""
+    n = classes.shape[0]
+    result = np.ones(n, dtype=np.bool_)
+    least: Bool[::1] = result
+    with cython.nogil:
+        for i in range(n):
+            for j in range(n):
+                if classes[i] == classes[j] and counts[j] < counts[i]:
+                    least[i] = False
     return result
 
 

@@ -1,6 +1,7 @@
 from fairexp.arrays import Bools, Floats, Ints
 
 def smallest_counts(classes: Ints, rows: Ints, counts: Floats) -> Floats: ...
+def least_counted(classes: Ints, counts: Floats) -> Bools: ...
 def count_batches(
     rows: Ints,
     shown: Ints,

@@ -131,23 +131,31 @@ def _enter_row(
     return below
 
 
-def price_orders(s: ConstFloat[::1], costs: cython.uchar[:, ::1], sure: cython.double, certain: cython.int) -> None:
+def price_orders(
+    s: ConstFloat[::1], slope: cython.double, costs: cython.uchar[:, ::1], sure: cython.double, certain: cython.int
+) -> None:
     """Turn whether orders are kept, `costs` (n, n), into what reversing each is expected to cost, of `sure`.
 
-    That is P(i above j) - P(j above i) with odds of exp(s_i - s_j) to 1, rounded. An order that is not kept costs less
-    than `certain`.
+    That is P(i above j) - P(j above i) with odds of exp(slope (s_i - s_j)) to 1, rounded. An order that is not kept
+    costs less than `certain`.
     """
     n = s.shape[0]
-    odds: cython.double[::1] = np.exp(np.maximum(np.subtract(s, s[0]), -700.0))
+    odds = cython.cast(cython.p_double, calloc(n, cython.sizeof(cython.double)))
+    if odds == cython.NULL:
+        raise MemoryError
     with cython.nogil:
+        far: cython.bint = slope * s[0] - slope * s[n - 1] >= 700.0
         for i in range(n):
-            if s[0] - s[n - 1] < 700.0:
-                _price_row(cython.address(odds[i]), cython.address(costs[i, i]), n - i, sure, certain)
+            odds[i] = 0.0 if far else exp(slope * s[i] - slope * s[0])
+        for i in range(n):
+            if not far:
+                _price_row(odds + i, cython.address(costs[i, i]), n - i, sure, certain)
                 continue
             for j in range(i + 1, n):
-                ratio = exp(s[j] - s[i])
+                ratio = exp(slope * s[j] - slope * s[i])
                 price = cython.cast(cython.int, sure * (1.0 - ratio) / (1.0 + ratio) + 0.5)
                 costs[i, j] = cython.cast(cython.uchar, price if costs[i, j] else min(price, certain - 1))
+        free(odds)
 
 
 @cython.cfunc

@@ -62,13 +62,20 @@ def blocks_along(order: ConstInt[::1], better: ConstBool[:, ::1]):
     return result
 
 
-def orders_between(better: ConstBool[:, ::1], groups: ConstInt[::1]) -> bool:
-    """Whether any order is between documents of different groups (n,)."""
-    for i in range(better.shape[0]):
-        for j in range(better.shape[0]):
+def blocks_by_group(block: ConstInt[::1], better: ConstBool[:, ::1], groups: ConstInt[::1]):
+    """A number (n,) for each block and group, or None where an order is between documents of different groups (n,)."""
+    n = block.shape[0]
+    n_groups: int64_t = 0
+    for i in range(n):
+        n_groups = max(n_groups, groups[i] + 1)
+        for j in range(n):
             if better[i, j] and groups[i] != groups[j]:
-                return True
-    return False
+                return None
+    result = np.empty(n, dtype=np.int64)
+    numbers: int64_t[::1] = result
+    for i in range(n):
+        numbers[i] = block[i] * n_groups + groups[i]
+    return result
 
 
 def chains(lead: ConstFloat[:, ::1], lists: ConstInt[::1], keys: ConstFloat[::1], length: cython.Py_ssize_t) -> tuple:
@@ -230,7 +237,9 @@ def exchange_neighbours(
     varied: cython.bint,
     chances: ConstFloat[:, ::1],
 ) -> tuple:
-    """`order` (n,) with neighbours of the same of `lists` (n,) exchanged by chance, and who was exchangeable (n,).
+    """`order` (n,) with neighbours of the same of `lists` (n,) exchanged by chance; who was exchangeable (n,); scores.
+
+    Scores (n,) fall along the order before any exchange.
 
     A list that `is_open` is shuffled as a whole. In others, neighbours among the first `length` that are not certainly
     in order are disjoint pairs, from the first or the second on, and each pair is exchanged or not. Where that leaves
@@ -238,7 +247,8 @@ def exchange_neighbours(
     `chances` (4, n) are uniform: for each document its coin, and for each list's first its border, start and rival.
     """
     n = order.shape[0]
-    drawn, alike = np.array(order), np.arange(n)
+    drawn, alike, falling = np.array(order), np.arange(n), np.empty(n)
+    scores: cython.double[::1] = falling
     draw: int64_t[::1] = drawn
     classes: int64_t[::1] = alike
     members: int64_t[::1] = np.empty(n, dtype=np.int64)
@@ -247,6 +257,7 @@ def exchange_neighbours(
     size: cython.Py_ssize_t
     with cython.nogil:
         for start in range(n):
+            scores[order[start]] = -start
             if done[start]:
                 continue
             head, size = order[start], 0
@@ -265,7 +276,7 @@ def exchange_neighbours(
                 _exchange(cython.address(members[0]), size, border, better, chances, classes)
             for p in range(size):
                 draw[places[p]] = members[p]
-    return drawn, alike
+    return drawn, alike, falling
 
 
 def count_duels(

@@ -5,6 +5,7 @@ a pair g < h is E_g - (w_g / w_h) E_h; a template's gap is the largest magnitude
 """
 
 from cython.cimports.libc.math import fabs
+from cython.cimports.libc.stdint import int64_t
 
 SLACK = 1e-9
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
@@ -19,3 +20,11 @@ def largest_gap(E, w):
         for h in range(g + 1, E.shape[0]):
             largest = max(largest, fabs(E[g] - w[g] / w[h] * E[h]))
     return largest
+
+
+def largest(groups):
+    """The largest number of a group (n,), or -1 where there is none."""
+    found: int64_t = -1
+    for p in range(groups.shape[0]):
+        found = max(found, groups[p])
+    return found

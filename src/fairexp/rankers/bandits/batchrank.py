@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.learning.batches import count_batches, is_mixed, smallest_counts
+from fairexp.kernels.learning.batches import count_batches, is_mixed, least_counted, smallest_counts
 from fairexp.kernels.learning.orders import filled, layers
 from fairexp.kernels.learning.rates import kl_bounds
 from fairexp.rankers.bandits.parts.bounds import kl_budget
@@ -73,7 +73,6 @@ class BatchRank(PlannedExplorer):
         better, counts, groups = tables["better"].copy(), tables["counts"], self._groups(query)
         layer = layers(better)
         classes = exchangeable(layer, better, groups)
-        smallest = smallest_counts(classes, np.arange(query.n_candidates), counts)
         rng = self.stream.at(self.n_ranked) if rng is None else rng
         return BatchBelief(
             scores=tables["clicks"] / np.maximum(counts, 1.0) - layer,
@@ -83,7 +82,7 @@ class BatchRank(PlannedExplorer):
             classes=classes,
             batch=tables["batch"].copy(),
             stage=tables["stage"].copy(),
-            due=counts == smallest,
+            due=least_counted(classes, counts),
         )
 
     def _drawn(self, layer: Ints, counts: Floats, groups: Ints | None, rng: np.random.Generator) -> Ints:
@@ -122,6 +121,7 @@ class BatchRank(PlannedExplorer):
         if len(tried) == 0:
             return
         smallest = smallest_counts(classes, rows, own["counts"])
+        tried = tried[smallest[tried] >= self.needed(0)]
         for each in sorted(set(classes[tried].tolist())):
             members = np.flatnonzero((classes == each) & (rows >= 0))
             if smallest[members[0]] >= self.needed(int(own["stage"][rows[members[0]]])):

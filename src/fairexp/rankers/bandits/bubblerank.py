@@ -40,7 +40,7 @@ class BubbleRank(Neighbours):
 
     def _order(self, tables: dict[str, Table], lists: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
         place = tables["place"]
-        order = np.lexsort((np.arange(len(place)), place, place == 0))
+        order = np.lexsort((place, place == 0))
         return order, np.zeros(len(order), dtype=np.bool_)
 
     def _notes(self, query: Query, belief: Belief) -> dict[str, NDArray[np.generic]]:
@@ -49,6 +49,8 @@ class BubbleRank(Neighbours):
         return {**super()._notes(query, belief), "lists": lists}
 
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
+        if len(joined) == 0:
+            return
         place = record.tables["place"]
         place[joined] = place.max(initial=0) + 1 + np.arange(len(joined))
 

@@ -31,9 +31,7 @@ class Neighbours(Duels):
         order, is_open = self._order(tables, lists, rng)
         varied = groups is not None and query.n_candidates > self.length
         chances = rng.random((4, query.n_candidates))
-        draw, classes = exchange_neighbours(order, lists, is_open, better, self.length, varied, chances)
-        scores = np.empty(len(order))
-        scores[order] = -np.arange(len(order))
+        draw, classes, scores = exchange_neighbours(order, lists, is_open, better, self.length, varied, chances)
         return ExchangeableBelief(
             scores=scores,
             draw=draw,

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.linear import top_documents
-from fairexp.kernels.learning.orders import orders_between
+from fairexp.kernels.learning.orders import blocks_by_group
 from fairexp.kernels.learning.rates import interval_orders
 from fairexp.types import Belief
 
@@ -50,8 +50,9 @@ def exchangeable(block: Ints, better: Bools, groups: Ints | None) -> Ints:
     """
     if groups is None:
         return block
-    if not orders_between(better, groups):
-        return np.asarray(block * (groups.max() + 1) + groups)
+    alike = blocks_by_group(block, better, groups)
+    if alike is not None:
+        return alike
     between = better & (groups[:, None] != groups[None, :])
     stands = np.column_stack([block, groups, between, between.T])
     return np.unique(stands, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
