@@ -9,7 +9,7 @@ from pathlib import Path
 from fairexp.data.compressed import NOR_COMPRESSED, find_file
 from fairexp.data.dataset import Dataset
 from fairexp.data.groups import NAMED_RULES, GroupRule
-from fairexp.data.letor.reader import read_letor
+from fairexp.data.letor.reader import first_width, read_letor
 from fairexp.errors import ArgumentError, DataError
 from fairexp.validation import check_choice
 
@@ -21,7 +21,10 @@ _BY_FOLD: Files = {part: (f"Fold{{fold}}/{part}.txt",) for part in PARTS}
 
 @dataclass(frozen=True)
 class Collection:
-    """What is known of a collection; `files` are the places, relative to its folder, where a part may lie."""
+    """What is known of a collection; `files` are the places, relative to its folder, where a part may lie.
+
+    `is_dense`: whether lines list every feature, those of value 0 too, so that a file's width is seen from its lines.
+    """
 
     name: str
     title: str
@@ -29,6 +32,7 @@ class Collection:
     n_grades: int
     files: Files
     n_folds: int = 1
+    is_dense: bool = True
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -55,8 +59,8 @@ COLLECTIONS: dict[str, Collection] = {
     for known in (
         Collection("mslr-web10k", "Microsoft MSLR-WEB10K", 136, 5, _BY_FOLD, n_folds=5),
         Collection("mslr-web30k", "Microsoft MSLR-WEB30K", 136, 5, _BY_FOLD, n_folds=5),
-        Collection("yahoo-set1", "Yahoo! Learning to Rank Challenge, set 1", 700, 5, _yahoo(1)),
-        Collection("yahoo-set2", "Yahoo! Learning to Rank Challenge, set 2", 700, 5, _yahoo(2)),
+        Collection("yahoo-set1", "Yahoo! Learning to Rank Challenge, set 1", 700, 5, _yahoo(1), is_dense=False),
+        Collection("yahoo-set2", "Yahoo! Learning to Rank Challenge, set 2", 700, 5, _yahoo(2), is_dense=False),
         Collection("mq2007", "LETOR 4.0 MQ2007", 46, 3, _BY_FOLD, n_folds=5),
         Collection("mq2008", "LETOR 4.0 MQ2008", 46, 3, _BY_FOLD, n_folds=5),
         Collection("istella", "Istella LETOR", 220, 5, _istella("full", ("train", "test"))),
@@ -100,7 +104,19 @@ def load(
     if data.max_grade >= known.n_grades:
         problem = f"has grade {data.max_grade}, but the grades of {known.title} end at {known.n_grades - 1}."
         raise DataError(path, problem)
+    _check_width(path, known)
     return data if group is None else data.grouped(group)
+
+
+def _check_width(path: Path, known: Collection) -> None:
+    """Refuse a file of fewer features: what stands under their numbers would be something else."""
+    width = first_width(path) if known.is_dense else known.n_features
+    if 0 < width < known.n_features:
+        raise DataError(
+            path,
+            f"its lines have {width} features, but {known.title} has {known.n_features}. Name the data that it is, or "
+            "pass the file itself, which may have any number.",
+        )
 
 
 def _find(folder: Path, patterns: tuple[str, ...], fold: int, known: Collection) -> Path:

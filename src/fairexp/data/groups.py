@@ -17,6 +17,9 @@ from fairexp.validation import check_choice, check_count
 if TYPE_CHECKING:
     from fairexp.data.dataset import Dataset
 
+TIES = 0.02
+"""By how much the size of a group may differ from its quantiles before it is said."""
+
 FORMS = "'pagerank', '130:0.12', '130:q0.5', '130:raw:3.5' or 'file:groups.txt'"
 
 
@@ -108,13 +111,42 @@ class GroupRule:
 
     def _by_feature(self, dataset: Dataset, feature: int) -> Dataset:
         values = dataset.column(feature, on=self.on)
+        self._check_varies(dataset, feature, values)
         cuts = self.thresholds or tuple(np.quantile(values, self.quantiles, method="lower").tolist())
         if len(set(cuts)) < len(cuts):
             raise ArgumentError("group", f"{self} with cuts at {cuts}", "cuts that differ", "Ask for fewer groups.")
         names = self.names or _cut_names(feature, cuts)
         grouped = dataset.with_groups(by_cuts(values, cuts), names=names)
         hidden = {*dataset.blanked, feature} if self.blank else dataset.blanked
-        return replace(grouped, blanked=tuple(sorted(hidden)))
+        notes = (*dataset.notes, *self._about_ties(grouped))
+        return replace(grouped, blanked=tuple(sorted(hidden)), notes=notes)
+
+    def _check_varies(self, dataset: Dataset, feature: int, values: NDArray[np.float32]) -> None:
+        """Refuse a feature that scaling within queries has made 0 everywhere, and name the way that works."""
+        if self.on == "raw" or dataset.raw is None or values.min() < values.max():
+            return
+        raw = dataset.column(feature, on="raw")
+        told = f"feature {feature}, which has one value in every query, so that scaling within queries makes it 0"
+        if raw.min() < raw.max():
+            other = (
+                replace(self, on="raw") if self.quantiles else replace(self, on="raw", quantiles=(0.5,), thresholds=())
+            )
+            remedy = f"Group by its values in the file, e.g. {str(other)!r}: every query then has one group only."
+            raise ArgumentError("group", told, "a feature that varies", remedy)
+        raise ArgumentError("group", f"feature {feature}, which is {raw[0]:g} everywhere", "a feature that varies")
+
+    def _about_ties(self, grouped: Dataset) -> list[str]:
+        """Where quantiles do not divide the documents as asked, because many have one value."""
+        assert grouped.groups is not None
+        if not self.quantiles:
+            return []
+        borders = np.array([0.0, *sorted(self.quantiles), 1.0])
+        asked = np.diff(borders)[::-1]
+        found = np.bincount(grouped.groups, minlength=len(asked)) / grouped.n_documents
+        if np.abs(found - asked).max() <= TIES:
+            return []
+        parts = [" / ".join(f"{100 * part:.3g}" for part in each) for each in (found, asked)]
+        return [f"groups by {self} divide the documents {parts[0]}, not {parts[1]}: many share the value at the cut."]
 
 
 def by_cuts(values: NDArray[np.float32], cuts: tuple[float, ...]) -> Ints:

@@ -13,19 +13,24 @@ from fairexp.errors import DataError
 def part_path(folder: str, *, fold: int, part: str) -> Path:
     """Where a part lies: Fold{fold}/{part}.txt, or {part}.txt where there are no folds; compressed or not."""
     top = Path(folder)
-    has_folds = any(top.glob("Fold*"))
+    has_folds = bool(_folds(top))
     place = top / f"Fold{fold}" / f"{part}.txt" if has_folds else top / f"{part}.txt"
     path = find_file(place)
     if path is not None and (has_folds or fold == 1):
         return path
     if not top.is_dir():
         raise DataError(top, "no such folder. Pass the folder that holds Fold1, or train.txt, vali.txt and test.txt.")
-    there = sorted(path.name for path in top.glob("Fold*")) or ["no folds, so only fold 1"]
+    there = _folds(top) or ["no folds, so only fold 1"]
     raise DataError(
         place,
         f"no such file {NOR_COMPRESSED}, for {part} of fold {fold}; {top} has "
         f"{', '.join(there)}. Correct the folder, or ask for the folds that there are.",
     )
+
+
+def _folds(top: Path) -> list[str]:
+    """The names of the folders of folds, in any letter case."""
+    return sorted(path.name for path in top.iterdir() if path.name.lower().startswith("fold")) if top.is_dir() else []
 
 
 def read_parts(folder: str, *, fold: int, parts: Sequence[str]) -> list[Dataset]:

@@ -69,7 +69,9 @@ def parse_file(path: Path, store: RowStore, *, n_features: int | None) -> Parsed
             for entry in odd[:n_odd].tolist():
                 _settle_odd(path, text, entry, features, grades, line + _newlines(text[at : entry[2]]))
             if code not in (kernel.END, kernel.FULL):
-                raise DataError(path, _problem(code, _shown(text, token[0], token[1]), width), line=line + n_lines)
+                problem = _problem(code, _shown(text, token[0], token[1]), width)
+                problem += _about_sizes(path) if code == kernel.NO_QUERY else ""
+                raise DataError(path, problem, line=line + n_lines)
             if n:
                 _record(parsed, text, runs[:n_runs], n, width)
                 parsed.grades.append(grades[:n].copy())
@@ -117,6 +119,18 @@ def _newlines(text: Text) -> int:
 def _shown(text: Text, begin: int, end: int) -> str:
     token = text[begin : min(end, begin + 60)].tobytes().decode("utf-8", "backslashreplace")
     return token + "..." if end - begin > 60 else token
+
+
+def _about_sizes(path: Path) -> str:
+    """What to say of a file beside it that holds the sizes of queries, as LightGBM wants them."""
+    places = [path.with_name(path.name + ending) for ending in (".query", ".group")]
+    found = next((place.name for place in [*places, path.with_suffix(".query")] if place.is_file()), None)
+    if found is None:
+        return ""
+    return (
+        f" {found} beside it seems to hold the number of rows of each query, as LightGBM has it: write those into the "
+        "lines as `qid:ID`, or make a table with a column `query` (see docs/data.md)."
+    )
 
 
 def _problem(code: int, token: str, width: int) -> str:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairexp.data.compressed import plain_name
 from fairexp.data.dataset import Dataset
 from fairexp.data.letor import cache as cached
@@ -58,6 +60,14 @@ def read_letor(
         name=_name(source),
         raw=entry.raw,
     )
+
+
+def first_width(path: Path) -> int:
+    """The largest feature id in the first lines of a file, as many as come in one block; 0 where it has none."""
+    from fairexp.data.letor.blocks import line_blocks
+    from fairexp.kernels.data.letor import largest_id
+
+    return max(0, int(largest_id(next(iter(line_blocks(path, n_bytes=1 << 18)), np.zeros(0, dtype=np.uint8)))))
 
 
 def _cached(source: Path, n_features: int | None, scale: str | None) -> cached.Entry | None:
