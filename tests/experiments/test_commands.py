@@ -43,6 +43,17 @@ def test_the_report_is_complete(played: Path) -> None:
         assert f"figures/frontier-pagerank-navigational.{ending}" in names
 
 
+def test_a_run_with_nothing_to_do_leaves_the_report_as_it_is(played: Path) -> None:
+    page = played / "r" / "report" / "report.html"
+    before = page.stat().st_mtime_ns
+    place = [str(played / "small.yaml"), "--out", str(played / "r")]
+    again = fairexp("experiment", "run", *place)
+    assert again.exit_code == 0 and "the report is up to date" in again.stderr and "report.html" in again.stdout
+    assert page.stat().st_mtime_ns == before
+    anew = fairexp("experiment", "report", *place)
+    assert "report: figure 1 of" in anew.stderr and page.stat().st_mtime_ns > before
+
+
 def test_status_counts(played: Path) -> None:
     told = fairexp("experiment", "status", str(played / "small.yaml"), "--out", str(played / "r"))
     assert told.exit_code == 0

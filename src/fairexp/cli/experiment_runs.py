@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,17 @@ def conduct_watched(
         tell(f"{len(records.done()):,} records are kept in {records.store.place}; the same command goes on from there.")
         raise
     watcher.close()
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Something to tell what is being done: a line that is rewritten in a terminal, lines elsewhere."""
+    console = error_console()
+    if not console.is_terminal:
+        yield lambda line: console.print(line, style="dim", markup=False, soft_wrap=True)
+        return
+    with console.status("") as status:
+        yield lambda line: status.update(line)
 
 
 def search_paths(folders: Sequence[Path]) -> tuple[str, ...]:

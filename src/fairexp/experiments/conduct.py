@@ -27,10 +27,10 @@ from fairexp.experiments.plan.run_list import (
 from fairexp.experiments.plan.sources import display_title
 from fairexp.experiments.plan.spec import Experiment
 from fairexp.experiments.run.executors import Executor
-from fairexp.experiments.run.plan import Kind, kind_of
 from fairexp.experiments.run.probes import try_kinds
 from fairexp.experiments.run.records import Records, run_rows
 from fairexp.experiments.run.task import Outcome, Task
+from fairexp.experiments.run.time_left import TimeLeft
 from fairexp.experiments.store import Json
 from fairexp.measures import HELDOUT_NDCG, VALIDATION_NDCG
 from fairexp.registry import relative_cost
@@ -47,7 +47,6 @@ class Progress:
     seconds_left: float | None = None
     best: str = ""
     last: str = ""
-    taken: dict[Kind, list[float]] = field(default_factory=dict)
 
 
 Watcher = Callable[[Progress], None]
@@ -64,6 +63,7 @@ def conduct(
     retry: bool = False,
     watch: Watcher = lambda progress: None,
     tell: Callable[[str], None] = lambda line: None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Json:
     """Play every run that has no record yet, and return the overview that is kept beside the records.
 
@@ -84,8 +84,10 @@ def conduct(
             tell(f"note: {note}")
     overview["runs"] = run_rows(tuning, stage=TUNING)
     records.write_overview(overview)
-    stage = _Stage(experiment, records, executor, paths, watch)
-    stage.play(TUNING, tuning, retry=retry)
+    stage = _Stage(records, executor, paths, watch, clock)
+    # What is yet to be chosen does not matter for the time that it takes.
+    first = choose(experiment, tuning, dict.fromkeys((run.key for run in tuning), 0.0))
+    stage.play(TUNING, tuning, retry=retry, later=final_runs(experiment, folds, first))
     scores = {run.key: records.validation_ndcg(run.key) for run in tuning}
     chosen = choose(experiment, tuning, scores)
     final = final_runs(experiment, folds, chosen)
@@ -101,25 +103,32 @@ def conduct(
 class _Stage:
     """Plays lists of runs, the longest kinds first, and reports."""
 
-    experiment: Experiment
     records: Records
     executor: Executor
     paths: tuple[str, ...]
     watch: Watcher
-    taken: dict[Kind, list[float]] = field(default_factory=dict)
+    clock: Callable[[], float]
+    time_left: TimeLeft = field(default_factory=TimeLeft)
     scores: dict[str, tuple[float, str]] = field(default_factory=dict)
+    began: float | None = None
 
-    def play(self, name: str, runs: Sequence[Run], *, retry: bool) -> None:
+    def play(self, name: str, runs: Sequence[Run], *, retry: bool, later: Sequence[Run] = ()) -> None:
+        """Play what is missing of `runs`; those of a `later` stage count for the time that is left."""
         missing = _missing(runs, self.records, retry)
         missing.sort(key=lambda run: -self._expected(run))
         left = {run.key: run for run in missing}
-        progress = Progress(name, total=len(runs), done=len(runs) - len(missing), taken=self.taken)
+        after = _missing(later, self.records, retry)
+        progress = Progress(name, total=len(runs), done=len(runs) - len(missing))
         self.watch(progress)
+        if self.began is None and missing:
+            self.began = self.clock()
         for outcome in self.executor.run([Task(run.key, run.settings, self.paths) for run in missing]):
             self.records.keep(outcome)
             run = left.pop(outcome.key)
             self._note(progress, run, outcome)
-            progress.seconds_left = self._seconds_left(list(left.values()))
+            passed = self.clock() - (self.began or 0.0)
+            rest = [*left.values(), *after]
+            progress.seconds_left = self.time_left.seconds(rest, passed=passed, jobs=self.executor.jobs)
             self.watch(progress)
 
     def _note(self, progress: Progress, run: Run, outcome: Outcome) -> None:
@@ -128,7 +137,7 @@ class _Stage:
         if outcome.record is None:
             progress.failed += 1
             return
-        self.taken.setdefault(kind_of(run), []).append(outcome.record["timing"]["seconds"])
+        self.time_left.add(run, outcome.record["timing"]["seconds"])
         result = outcome.record["result"]
         found = [(measure, result[measure.name]) for measure in (VALIDATION_NDCG, HELDOUT_NDCG)]
         measure, score = next((one for one in found if one[1] is not None), found[-1])
@@ -140,16 +149,8 @@ class _Stage:
             progress.best = f"{run.setting}: {ranker}, {measure} {measure.text(value)}"
 
     def _expected(self, run: Run) -> float:
-        """Seconds, as far as known, above all guesses; before that a guess, so that long runs begin first."""
-        times = self.taken.get(kind_of(run))
-        if times:
-            return 1e6 + sum(times) / len(times)
-        return run.settings.rounds * relative_cost(run.settings.ranker) / 10
-
-    def _seconds_left(self, left: Sequence[Run]) -> float:
-        means = {kind: sum(times) / len(times) for kind, times in self.taken.items()}
-        typical = sum(means.values()) / len(means) if means else 0.0
-        return sum(means.get(kind_of(run), typical) for run in left) / self.executor.jobs
+        """Seconds as far as known; before that a guess, so that long runs begin first."""
+        return self.time_left.expected(run) or run.settings.rounds * relative_cost(run.settings.ranker)
 
 
 def make_overview(experiment: Experiment, folds: Folds, command: str, before: Json | None = None) -> Json:

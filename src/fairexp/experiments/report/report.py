@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fairexp
 from fairexp.charts import save_figures, side_by_side
 from fairexp.charts.extra import altair, vl_convert
 from fairexp.charts.figures import Spec
@@ -22,7 +24,7 @@ from fairexp.experiments.report.page import page_html
 from fairexp.experiments.report.tables import all_tables, anchor, compare
 from fairexp.experiments.run.records import Records
 
-PAGE, FRONTIER = "report.html", "frontier.json"
+PAGE, FRONTIER, STAMP = "report.html", "frontier.json", ".written"
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,24 @@ class Written:
     frontiers: list[Frontier]
 
 
-def write(records: Records, folder: Path) -> Written:
-    """Write all to `folder`: report.html, frontier.json, tables/*.csv, latex/*.tex, figures/*.png, *.svg and *.pdf."""
+def write(
+    records: Records, folder: Path, *, tell: Callable[[str], None] = lambda line: None, anew: bool = True
+) -> Written:
+    """Write all to `folder`: report.html, frontier.json, tables/*.csv, latex/*.tex, figures/*.png, *.svg and *.pdf.
+
+    Unless `anew`, a report that was written from the same records by the same version is left as it is.
+    """
     altair(), vl_convert()  # refuse before the work
     results = read_results(records)
     findings, comparisons, found = judge_all(results), compare(results), frontiers(results)
+    page, mark = folder / PAGE, _mark(results)
+    written = Written(page, results, findings, found)
+    stamp = folder / STAMP
+    if not anew and page.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == mark:
+        tell("the report is up to date")
+        return written
+    stamp.unlink(missing_ok=True)
+    tell("report: tables")
     tables = folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
     for table in all_tables(results, findings, comparisons, found):
@@ -48,10 +63,22 @@ def write(records: Records, folder: Path) -> Written:
     if found:
         (folder / FRONTIER).write_text(json.dumps(frontier_record(results, found)) + "\n", encoding="utf-8")
     specs = chart_specs(results, found)
-    save_figures(figures(results, specs), folder / "figures")
-    page = folder / PAGE
+    drawings = figures(results, specs)
+    for number, (name, spec) in enumerate(drawings.items(), start=1):
+        tell(f"report: figure {number} of {len(drawings)}")
+        save_figures({name: spec}, folder / "figures")
+    tell("report: the page")
     page.write_text(page_html(results, findings, comparisons, specs, found), encoding="utf-8")
-    return Written(page, results, findings, found)
+    stamp.write_text(mark, encoding="utf-8")
+    return written
+
+
+def _mark(results: Results) -> str:
+    """A digest of what a report is made from: the overview without the command, which runs there are, the version."""
+    overview = {key: value for key, value in results.overview.items() if key != "command"}
+    failures = sorted(failure["key"] for failure in results.failures)
+    content = [overview, sorted(results.missing), failures, sorted(results.versions), fairexp.__version__]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest() + "\n"
 
 
 def chart_specs(results: Results, found: Sequence[Frontier] = ()) -> dict[str, Spec]:

@@ -65,7 +65,7 @@ def status(file: File, out: Records = None) -> None:
 @app.command()
 def report(file: File, out: Records = None, report_folder: ReportFolder = None) -> None:
     """Write the report from the records that there are."""
-    write_report(_records(file, out), report_folder)
+    write_report(_records(file, out), report_folder, anew=True)
 
 
 def _records(file: str, out: str | None) -> RecordsOf:
@@ -75,13 +75,17 @@ def _records(file: str, out: str | None) -> RecordsOf:
     return experimenting.open_records(experiment, out, folders=folders)
 
 
-def write_report(records: RecordsOf, folder: Path | None, *, claims: bool = True) -> None:
-    """Write the report to `folder`, or beside local records, and print the claims (or not) and the frontier."""
+def write_report(records: RecordsOf, folder: Path | None, *, claims: bool = True, anew: bool = False) -> None:
+    """Write the report to `folder`, or beside local records, and print the claims (or not) and the frontier.
+
+    A report of the same records stays as it is unless `anew`.
+    """
     from fairexp.cli.printing.claims import print_claims
     from fairexp.cli.printing.frontier import print_frontiers
     from fairexp.experiments.report.report import write
 
-    written = write(records, folder or experimenting.report_folder(records))
+    with experimenting.telling() as tell:
+        written = write(records, folder or experimenting.report_folder(records), tell=tell, anew=anew)
     if claims and written.findings:
         print_claims(output_console(), written.findings)
     print_frontiers(output_console(), written.results, written.frontiers)

@@ -1,0 +1,71 @@
+"""The time that is told against a schedule in which everything is known."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+
+import pytest
+
+from fairexp.experiments.plan.run import Run
+from fairexp.experiments.run.time_left import TimeLeft
+from fairexp.registry import relative_cost
+from fairexp.simulation.settings import RunSettings
+
+RANKERS = ("fairexp-pairrank", "pairrank", "fairco", "pdgd", "dbgd")
+DATA = {"small": 0.0004, "large": 0.003}
+"""Seconds that a round takes for each unit of a ranker's cost."""
+HANDING_OUT = 0.3
+"""Seconds by the clock for every run besides."""
+
+
+def runs(rounds: int, n_seeds: int) -> list[Run]:
+    settings = RunSettings(rounds=rounds)
+    return [
+        Run(data, "perfect", 1, name, {}, seed, replace(settings, ranker=name), "")
+        for data in DATA
+        for name in RANKERS
+        for seed in range(n_seeds)
+    ]
+
+
+def true_seconds(run: Run) -> float:
+    """The declared costs are only about right."""
+    off = {"pairrank": 1.6, "fairco": 0.6, "dbgd": 1.5}.get(run.ranker, 1.0)
+    return DATA[run.data] * off * relative_cost(run.ranker) * run.settings.rounds
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_the_time_left_is_true_within_30_percent(jobs: int) -> None:
+    """Two stages, the first with fewer rounds: choosing, then all; told from a tenth of the way on."""
+    tuning, final = runs(100, 3), runs(400, 8)
+    watch, now, told = TimeLeft(), 0.0, []
+    for stage, later in ((tuning, final), (final, [])):
+        waiting = sorted(stage, key=lambda run: -(watch.expected(run) or relative_cost(run.ranker)))
+        left, busy = {id(run): run for run in stage}, [(now, -1 - i, None) for i in range(jobs)]
+        free: list[tuple[float, int, Run | None]] = list(busy)
+        heapq.heapify(free)
+        number = 0
+        while left:
+            at, _, done = heapq.heappop(free)
+            now = max(now, at)
+            if done is not None:
+                left.pop(id(done))
+                watch.add(done, true_seconds(done))
+                told.append((now, watch.seconds([*left.values(), *later], passed=now, jobs=jobs)))
+            if waiting:
+                run = waiting.pop(0)
+                heapq.heappush(free, (now + true_seconds(run) + HANDING_OUT, number, run))
+                number += 1
+    end = now
+    judged = [(at, seconds) for at, seconds in told if 0.1 * end < at < 0.95 * end]
+    assert len(judged) >= 40
+    for at, seconds in judged:
+        assert seconds == pytest.approx(end - at, rel=0.3), (at, end)
+
+
+def test_nothing_is_told_before_anything_is_known() -> None:
+    watch = TimeLeft()
+    assert watch.seconds(runs(10, 1), passed=5.0, jobs=2) is None and watch.expected(runs(10, 1)[0]) is None
+    watch.add(runs(10, 1)[0], 2.0)
+    assert watch.seconds([], passed=5.0, jobs=2) == 0.0
