@@ -36,6 +36,8 @@ class Measure:
     cutoff: int | None = None
     by_ratio: bool = False
     share: bool = False
+    source: str = ""
+    """Who defined it, where it is not ours."""
 
     @property
     def name(self) -> str:
@@ -188,6 +190,91 @@ MEAN_MISORDERED = replace(
 SPEED = Measure("rounds/s", "Rounds a second", "Rounds in a second by the clock, measuring included.", "higher", 0)
 ROUND_TIME = Measure("ms/round", "ms a round", "Milliseconds a round by the clock, measuring included.", "lower")
 
+DIAZ = "Diaz, Mitra, Ekstrand, Biega and Carterette, CIKM 2020"
+SINGH = "Singh and Joachims, KDD 2018"
+EE_L = Measure(
+    "EE-L",
+    "Expected exposure loss",
+    "||e - e*||^2 of a query: e is what its documents got on average, e* what equally relevant ones are owed alike.",
+    "lower",
+    4,
+    source=DIAZ,
+)
+EE_D = Measure(
+    "EE-D",
+    "Expected exposure disparity",
+    "||e||^2 of a query: how unequal the exposure of its documents is.",
+    "lower",
+    4,
+    source=DIAZ,
+)
+EE_R = Measure(
+    "EE-R",
+    "Expected exposure relevance",
+    "2 e.e* of a query: how much of the exposure is with documents that are owed it.",
+    "higher",
+    4,
+    source=DIAZ,
+)
+AWRF = Measure(
+    "AWRF",
+    "Attention-weighted rank fairness",
+    "1 - JS(a, s) of a list: a is how its attention is spread over groups, s how shares say it should be.",
+    "higher",
+    4,
+    source="Sapiezynski, Zeng, Robertson, Mislove and Wilson, WWW companion 2019; TREC Fair Ranking 2021",
+)
+NDKL = Measure(
+    "NDKL",
+    "Discounted divergence of prefixes",
+    "Mean over positions p, weighted by 1 / log2(p + 1), of KL(groups of the first p || shares) of a list.",
+    "lower",
+    4,
+    source="Geyik, Ambler and Kenthapadi, KDD 2019",
+)
+DTR = Measure(
+    "DTR",
+    "Disparate treatment ratio",
+    "Largest ratio of two groups' exposure per merit, sum of exposure over sum of grades: 1 if they are equal.",
+    "lower",
+    by_ratio=True,
+    source=SINGH,
+)
+DIR = Measure(
+    "DIR",
+    "Disparate impact ratio",
+    "Largest ratio of two groups' impact per merit, sum of exposure * grade over sum of grades: 1 if they are equal.",
+    "lower",
+    by_ratio=True,
+    source=SINGH,
+)
+MAX_MIN_SHARE = Measure(
+    "max-min share",
+    "Max-min share",
+    "What the worst-off group has of its due: min over g of (E_g / E) / (w_g / w).",
+    "higher",
+    4,
+    source="Xu, Chen, Xu, Shen, Zhang and Wen, WWW 2023",
+)
+GINI = Measure(
+    "Gini",
+    "Gini of exposure",
+    "Gini coefficient of the exposure of a query's documents: 0 where all have as much.",
+    "lower",
+    4,
+    source="Gini 1912; Do, Corbett-Davies, Atif and Usunier, NeurIPS 2021",
+)
+ITEM_DISPARITY = Measure(
+    "item disparity",
+    "Disparity per item",
+    "Mean over pairs of a query's relevant documents of |e_i / grade_i - e_j / grade_j|.",
+    "lower",
+    4,
+    source="Morik, Singh, Hong and Joachims, SIGIR 2020",
+)
+FIELD = (EE_L, EE_D, EE_R, AWRF, NDKL, DTR, DIR, MAX_MIN_SHARE, GINI, ITEM_DISPARITY)
+"""Fairness as others in the field measure it: of a run where asked for."""
+
 MEASURES = (
     NDCG,
     ONLINE_NDCG,
@@ -211,6 +298,7 @@ MEASURES = (
     MEAN_MISORDERED,
     SPEED,
     ROUND_TIME,
+    *FIELD,
 )
 """Every measure, those over positions at their usual cutoff."""
 _BY_LABEL = {measure.label: measure for measure in MEASURES}

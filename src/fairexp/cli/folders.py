@@ -46,9 +46,10 @@ def _is_ours(settings: Path) -> bool:
 
 def _delete(run: Path, top: Path) -> None:
     """Delete the files of one run, and the folders up to `top` that this leaves empty."""
+    from fairexp.simulation.recorder import STATE
     from fairexp.simulation.result import RESULT, SETTINGS, TRACE
 
-    for name in (SETTINGS, TRACE, RESULT):
+    for name in (SETTINGS, TRACE, RESULT, STATE):
         (run / name).unlink(missing_ok=True)
     place = run
     while place != top and not any(place.iterdir()):

@@ -58,3 +58,26 @@ Beta = Annotated[float | None, typer.Option(help="What group 0 is owed per unit 
 Out = Annotated[Path | None, typer.Option(help="Keep settings, trace and result of each run here.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete runs that --out holds already.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes at once; one per core unless told.")]
+Record = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Keep more of each round in the trace: shown, clicked, examined, propensity, blocks; ranker keeps what "
+        "was learned; all keeps everything. By commas, or repeated; needs --out.",
+    ),
+]
+Draws = Annotated[
+    int, typer.Option(min=1, help="How often lists are redrawn to estimate propensities that are not known exactly.")
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Measure fairness as the field does, too: EE-L, EE-D, EE-R, AWRF, NDKL, DTR, DIR, max-min share, Gini, "
+        "item disparity; field for all. By commas, or repeated.",
+    ),
+]
+Track = Annotated[
+    str | None,
+    typer.Option(metavar="mlflow", help="Hand settings, curves, results and files of each run on to MLflow."),
+]

@@ -19,7 +19,8 @@ class Log:
 
     `features` (N, d) are called `names`. `positions` (N,) are where they were shown, from 1. `clicks` (N,) are what
     users did; where documents were graded instead, `grades` (N,) say so. `queries` (R,) and `documents` (N,) are
-    numbers by which queries and documents are known again, or None.
+    numbers by which queries and documents are known again, or None. `propensity` (N,) is the probability that a
+    document stood at its position, or None.
     """
 
     features: Floats
@@ -30,6 +31,7 @@ class Log:
     grades: Ints | None = None
     queries: Ints | None = None
     documents: Ints | None = None
+    propensity: Floats | None = None
 
     @property
     def n_rankings(self) -> int:
@@ -48,6 +50,7 @@ class Log:
             grades=None if self.grades is None else self.grades[rows],
             queries=None if self.queries is None else self.queries[rankings],
             documents=None if self.documents is None else self.documents[rows],
+            propensity=None if self.propensity is None else self.propensity[rows],
         )
 
     def batches(self) -> Iterator[Ints]:

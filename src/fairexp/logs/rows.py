@@ -1,7 +1,8 @@
 """A log as a table: one row for each document that was shown.
 
 Columns: `ranking`, the same for all rows of one ranking; `click` (or `grade`); and, where known, `position` from 1,
-`query` and `document`. Every other column of numbers is a feature, unless features are named.
+`query`, `document` and `propensity`, the probability that the document stands at its position. Every other column
+of numbers is a feature, unless features are named.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fairexp.logs.record import Log, places
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN = ("ranking", "query", "document", "position", "click", "grade")
+OWN = ("ranking", "query", "document", "position", "click", "grade", "propensity")
 
 
 def log_of_rows(table: pa.Table, path: Path, *, features: tuple[str, ...] = ()) -> Log:
@@ -48,6 +49,7 @@ def log_of_rows(table: pa.Table, path: Path, *, features: tuple[str, ...] = ()) 
         grades=outcomes if told[0] == "grade" else None,
         queries=queries,
         documents=codes(table, "document")[order] if "document" in columns else None,
+        propensity=_numbers(table, "propensity", path)[order] if "propensity" in columns else None,
     )
 
 
@@ -57,12 +59,13 @@ def codes(table: pa.Table, name: str) -> Ints:
     return np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def feature_columns(table: pa.Table) -> list[str]:
+def feature_columns(table: pa.Table, *, besides: tuple[str, ...] = ()) -> list[str]:
     """The columns of numbers that have no other meaning."""
     import pyarrow as pa
 
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-    return [field.name for field in table.schema if field.name not in OWN and any(kind(field.type) for kind in kinds)]
+    own = (*OWN, *besides)
+    return [field.name for field in table.schema if field.name not in own and any(kind(field.type) for kind in kinds)]
 
 
 def feature_matrix(table: pa.Table, names: tuple[str, ...], path: Path | str) -> Floats:

@@ -39,6 +39,19 @@ def impact_per_merit(exposure: ArrayLike, merit: ArrayLike, groups: ArrayLike, *
     return _ratios(given * merits, merits, members, n_groups)
 
 
+def largest_ratio(ratios: ArrayLike) -> float | None:
+    """The largest of the ratios (G, G) of `exposure_per_merit` or `impact_per_merit`: 1 where all groups fare alike.
+
+    Infinite where a group with merit got nothing; None where fewer than two groups have any.
+
+    >>> largest_ratio([[1.0, 0.5], [2.0, 1.0]])
+    2.0
+    """
+    given = np.asarray(ratios, dtype=np.float64)
+    pairs = given[~np.eye(len(given), dtype=np.bool_) & ~np.isnan(given)]
+    return float(pairs.max()) if pairs.size else None
+
+
 def top_k_shares(template: ArrayLike, n_groups: int, *, k: int | None = None) -> Floats:
     """The share (G,) of each group in the first k positions (all, where k is None) of a `template` (m,).
 
@@ -64,8 +77,8 @@ def _ratios(amount: Floats, merit: Floats, groups: Ints, n_groups: int) -> Float
 
 
 def _aligned(exposure: ArrayLike, merit: ArrayLike, groups: ArrayLike, n_groups: int) -> tuple[Floats, Floats, Ints]:
-    amount = _nonnegative("exposure", exposure)
-    deserved = _nonnegative("merit", merit)
+    amount = as_amounts("exposure", exposure)
+    deserved = as_amounts("merit", merit)
     if amount.shape != deserved.shape:
         raise ArgumentError("merit", f"shape {deserved.shape}", f"shape {amount.shape}, one per document")
     members = as_groups(groups, n=len(amount))
@@ -73,7 +86,8 @@ def _aligned(exposure: ArrayLike, merit: ArrayLike, groups: ArrayLike, n_groups:
     return amount, deserved, members
 
 
-def _nonnegative(name: str, values: ArrayLike) -> Floats:
+def as_amounts(name: str, values: ArrayLike) -> Floats:
+    """`values` as float64 (n,), finite and not negative, or an `ArgumentError` that names `name`."""
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iufb"):
         raise ArgumentError(name, f"shape {given.shape} and dtype {given.dtype}", "one number per document (n,)")

@@ -146,6 +146,28 @@ class Ranker(ABC):
         """Estimated relevance (n,) of documents with these `features` (n, d): pure exploitation."""
         return self._score(as_features(features, n_features=self.n_features))
 
+    def log_probability(self, query: Query, shown: ArrayLike) -> float | None:
+        """The log of the probability that `rank(query)` would now show just `shown` (m,); None where it is not known.
+
+        It is known in closed form for rankers that draw their lists from a model. Nothing changes.
+        """
+        self._check_query(query)
+        given = np.asarray(shown)
+        n_shown = min(self.length, query.n_candidates)
+        if given.shape != (n_shown,) or not np.isin(given, np.arange(query.n_candidates)).all():
+            raise ArgumentError("shown", short_repr(given.tolist()), f"{n_shown} of the query's candidates, by number")
+        return self._log_probability(query, given.astype(np.int64))
+
+    def position_probabilities(self, query: Query) -> Floats | None:
+        """The probability (n, m) that `rank(query)` would now show document i at position p; None where not known."""
+        self._check_query(query)
+        return self._position_probabilities(query)
+
+    def draw(self, query: Query, rng: np.random.Generator) -> Ints:
+        """What `rank(query)` would show (m,) with other random numbers; nothing is counted, charged or changed."""
+        self._check_query(query)
+        return self._rank(query, rng).shown
+
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments that are in force, but for the seed: each is kept under its own name."""
         return {name: getattr(self, name) for name in self._defaults()}
@@ -277,6 +299,21 @@ class Ranker(ABC):
     @abstractmethod
     def _score(self, features: Floats) -> Floats:
         """Scores of checked features."""
+
+    def _log_probability(self, query: Query, shown: Ints) -> float | None:
+        """Of a checked list, where it is known in closed form."""
+        return None
+
+    def _position_probabilities(self, query: Query) -> Floats | None:
+        """Of every document at every position (n, m), where it is known in closed form."""
+        return None
+
+    def next_probabilities(self, query: Query, lists: Ints, shown: Ints) -> Floats | None:
+        """How probable `shown` (m,) now is at each position, given what each of `lists` (S, m) has above it, (S, m).
+
+        Known where documents are drawn one after the other; None elsewhere. Input has been checked.
+        """
+        return None
 
     def _state(self) -> State:
         return {}

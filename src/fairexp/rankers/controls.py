@@ -8,12 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairexp.arrays import Bools, Floats, State
+from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.kernels.learning.linear import linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.probabilities import log_by_class, positions_by_class, tie_classes
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_features
 
@@ -36,9 +37,16 @@ class KnownScores(Explorer):
         return Belief(
             scores=scores,
             draw=shuffled[np.argsort(-scores[shuffled], kind="stable")],
-            block=np.unique(-scores, return_inverse=True)[1].reshape(-1).astype(np.int64),
+            block=tie_classes(scores),
             above=scores[:, None] > scores[None, :],
         )
+
+    def _log_probability(self, query: Query, shown: Ints) -> float:
+        return log_by_class(tie_classes(self._scores_of(query)), shown)
+
+    def _position_probabilities(self, query: Query) -> Floats:
+        length = min(self.length, query.n_candidates)
+        return positions_by_class(tie_classes(self._scores_of(query)), length)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         """Nothing is left to learn."""

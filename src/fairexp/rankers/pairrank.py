@@ -19,6 +19,7 @@ from fairexp.rankers.confidence import Calibration, Confidence, DiagonalConfiden
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, graded_rows, preference_rows
+from fairexp.rankers.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
 
@@ -174,6 +175,29 @@ class PairRank(Explorer):
             products = weighted[first:end] @ features[first:far].T
             mark_certain(scores, squares, products, factor, first, certain, above, below, last)
         return certain, last, above, below
+
+    def _log_probability(self, query: Query, shown: Ints) -> float:
+        certain, block = self._kept_orders(query)
+        return log_respecting(certain, block, shown)
+
+    def next_probabilities(self, query: Query, lists: Ints, shown: Ints) -> Floats:
+        return next_respecting(*self._kept_orders(query), lists, shown)
+
+    def _kept_orders(self, query: Query) -> tuple[Bools, Ints]:
+        """The orders (n, n) between documents that no draw reverses, and the blocks (n,) that come one by one."""
+        scores = query.features @ self.model.theta
+        if self.within_block == "score":
+            return np.zeros((len(scores), len(scores)), dtype=np.bool_), tie_classes(scores)
+        by_score = np.argsort(-scores)
+        sorted_features = query.features.take(by_score, axis=0)
+        certain, last, above, below = self._certain_orders(sorted_features, scores[by_score])
+        no_keys = np.zeros(len(scores))
+        sorted_block, _ = explore(certain, last, above, below, no_keys, _NO_ORDER, WITHIN_BLOCK["score"])
+        block, row = np.empty_like(sorted_block), np.empty_like(by_score)
+        block[by_score], row[by_score] = sorted_block, np.arange(len(by_score))
+        if self.within_block == "random":
+            return np.zeros_like(certain), block
+        return certain[np.ix_(row, row)], block
 
     def memory(
         self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator

@@ -11,6 +11,7 @@ from fairexp.kernels.learning.pdgd import document_weights, expected_regret, log
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.climbing import Climber
+from fairexp.rankers.probabilities import log_plackett_luce, next_plackett_luce
 from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import SURE, Belief, Query, Ranking
 
@@ -83,6 +84,12 @@ class PDGD(Climber, Explorer):
         shown = _draw(scores, self.length, rng)
         rest = log_rest(scores, self._classes(query.groups, query.n_candidates), shown)
         return self._show(query, shown, scores, memory={"log_rest": rest})
+
+    def _log_probability(self, query: Query, shown: Ints) -> float:
+        return log_plackett_luce(self._score(query.features), shown)
+
+    def next_probabilities(self, query: Query, lists: Ints, shown: Ints) -> Floats:
+        return next_plackett_luce(self._score(query.features), lists, shown)
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         self._update_graded(ranking, clicks.astype(np.int64))

@@ -14,27 +14,42 @@ import numpy as np
 from fairexp.arrays import Floats
 from fairexp.data import Dataset
 from fairexp.measures import HELDOUT_NDCG
+from fairexp.offpolicy.propensity import Propensity
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.disparities import Disparities
 from fairexp.simulation.interrupts import Interrupts
 from fairexp.simulation.meter import Meter, PlayedRound, checkpoints, heldout_ndcg
+from fairexp.simulation.recorder import NOTHING_MORE, Recorder, Recording
 from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
 from fairexp.simulation.trace import Trace
+from fairexp.types import Query
 from fairexp.users import User
 
 
 def play(
-    ranker: Ranker, dataset: Dataset, user: User, *, rounds: int, rng: np.random.Generator, first: int = 1
+    ranker: Ranker,
+    dataset: Dataset,
+    user: User,
+    *,
+    rounds: int,
+    rng: np.random.Generator,
+    first: int = 1,
+    propensity: Callable[[Ranker, Query], Propensity | None] = lambda ranker, query: None,
 ) -> Iterator[PlayedRound]:
-    """Serve `rounds` queries, each drawn uniformly with replacement, and learn from the user's clicks."""
+    """Serve `rounds` queries, each drawn uniformly with replacement, and learn from the user's clicks.
+
+    `propensity` is asked, before each ranking, how probable it is going to be.
+    """
     for number in range(first, first + rounds):
         index = int(rng.integers(dataset.n_queries))
         relevance = dataset.relevance(index)
-        ranking = ranker.rank(dataset.query(index))
-        clicks = user.browse(ranking, relevance)
-        ranker.update(ranking, clicks)
-        yield PlayedRound(number, index, ranking, relevance, clicks)
+        query = dataset.query(index)
+        probable = propensity(ranker, query)
+        ranking = ranker.rank(query)
+        visit = user.visit(ranking, relevance)
+        ranker.update(ranking, visit.clicks)
+        yield PlayedRound(number, index, ranking, relevance, visit.clicks, visit.examined, probable)
 
 
 def simulate(
@@ -51,18 +66,22 @@ def simulate(
     n_points: int = 40,
     folder: Path | None = None,
     settings: dict[str, Any] | None = None,
+    recording: Recording = NOTHING_MORE,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> Result:
     """Play `rounds` rounds and measure them; with `folder`, keep settings, trace and result there.
 
     `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
     alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `seed` draws the queries;
-    ranker and user bring their own. An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far
-    kept, and `interrupted` True; so does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
+    ranker and user bring their own. `recording` says what else to keep and measure.
+
+    An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far kept, and `interrupted` True; so
+    does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
     meter = Meter(exposure=exposure, shares=shares)
     disparities = Disparities(exposure=exposure, shares=shares)
     marks = checkpoints(rounds, n_points)
+    recorder = Recorder(recording, train, exposure=exposure, shares=shares, seed=seed)
     tally = Tally()
     interrupted = False
     started = time.perf_counter()
@@ -72,8 +91,9 @@ def simulate(
         if folder is not None:
             claim_folder(folder, settings or {})
             trace = stack.enter_context(Trace(folder / TRACE))
-        for played in play(ranker, _unwrapped(train), user, rounds=rounds, rng=make_rng(seed)):
-            row = meter.row(played)
+        data, rng = _unwrapped(train), make_rng(seed)
+        for played in play(ranker, data, user, rounds=rounds, rng=rng, propensity=recorder.propensity):
+            row = {**meter.row(played), **recorder.columns(played)}
             disparities.add(played)
             if played.number in marks:
                 row[HELDOUT_NDCG.name] = None if heldout is None else heldout_ndcg(ranker, heldout)
@@ -87,9 +107,10 @@ def simulate(
     seconds = time.perf_counter() - started
     measured = heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
     result = tally.result(seconds=seconds, interrupted=interrupted, validation_ndcg=measured)
-    result.measures.update(disparities.measures())
+    result.measures.update(disparities.measures() | recorder.measures())
     if folder is not None:
         result.write(folder)
+        recorder.keep(ranker, folder)
     return result
 
 

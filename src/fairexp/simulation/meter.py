@@ -15,6 +15,7 @@ from fairexp.measures import ADDED_REGRET, HELDOUT_NDCG, MISORDERED, NDCG, ONLIN
 from fairexp.metrics import GAMMA, dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts
+from fairexp.offpolicy.propensity import Propensity
 from fairexp.rankers.base import Ranker
 from fairexp.types import Ranking
 
@@ -23,13 +24,19 @@ _GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedRound:
-    """One round: its number from 1, the query's index, what was shown, the true grades (n,), and the clicks (m,)."""
+    """One round: its number from 1, the query's index, what was shown, the true grades (n,), and the clicks (m,).
+
+    `examined` (m,) are the positions that the user looked at, and `propensity` is how probable the list was, where that
+    was asked for.
+    """
 
     number: int
     query: int
     ranking: Ranking
     relevance: Ints
     clicks: Bools
+    examined: Bools | None = None
+    propensity: Propensity | None = None
 
 
 class Meter:

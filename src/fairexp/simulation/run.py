@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fairexp.data import Dataset
 from fairexp.fairness.exposure import exposure_curve
+from fairexp.rankers.base import Ranker
 from fairexp.simulation.environment import Environment, ranker_for
 from fairexp.simulation.loop import simulate
 from fairexp.simulation.result import Result
@@ -32,18 +34,8 @@ def run(
     """
     check_count("rounds", settings.rounds)
     train, heldout, validation = loaded_parts(settings.data, settings.validate) if data is None else data
-    queries, ranker_seed, user_seed = np.random.SeedSequence(settings.seed).spawn(3)
-    shares = shares_of(settings.shares, train)
-    exposure = exposure_curve(settings.exposure, settings.length)
-    environment = Environment(
-        n_features=train.n_features,
-        length=settings.length,
-        exposure=exposure,
-        shares=shares,
-        grades=lambda: {train.query_ids[i]: train.relevance(i) for i in range(train.n_queries)},
-        seed=ranker_seed,
-    )
-    ranker = ranker_for(settings.ranker, environment, settings.parameters)
+    queries, _, user_seed = _seeds(settings)
+    ranker = ranker_of(settings, train)
     n_grades = settings.data.n_grades(train) if settings.user in PRESET_NAMES else None
     user = load_user(settings.user, n_grades=n_grades, stop_after=settings.stop_after, seed=user_seed)
     return simulate(
@@ -51,13 +43,32 @@ def run(
         train,
         user,
         rounds=settings.rounds,
-        exposure=exposure,
-        shares=shares,
+        exposure=exposure_curve(settings.exposure, settings.length),
+        shares=shares_of(settings.shares, train),
         heldout=heldout,
         validation=validation,
         seed=queries,
         n_points=settings.n_points,
         folder=folder,
         settings=asdict(settings),
+        recording=settings.recording,
         progress=progress,
     )
+
+
+def ranker_of(settings: RunSettings, train: Dataset) -> Ranker:
+    """The ranker that a run on `train` begins with."""
+    environment = Environment(
+        n_features=train.n_features,
+        length=settings.length,
+        exposure=exposure_curve(settings.exposure, settings.length),
+        shares=shares_of(settings.shares, train),
+        grades=lambda: {train.query_ids[i]: train.relevance(i) for i in range(train.n_queries)},
+        seed=_seeds(settings)[1],
+    )
+    return ranker_for(settings.ranker, environment, settings.parameters)
+
+
+def _seeds(settings: RunSettings) -> list[np.random.SeedSequence]:
+    """The streams of queries, ranker and user."""
+    return np.random.SeedSequence(settings.seed).spawn(3)

@@ -14,6 +14,7 @@ from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
 from fairexp.data.letor_folders import read_parts
 from fairexp.errors import ArgumentError
+from fairexp.simulation.recorder import NOTHING_MORE, Recording
 from fairexp.users import preset_grades
 from fairexp.validation import as_shares
 
@@ -116,6 +117,8 @@ class RunSettings:
     exposure: str | tuple[float, ...] = "reciprocal"
     shares: str | tuple[float, ...] = "equal"
     n_points: int = 40
+    recording: Recording = NOTHING_MORE
+    """What to keep and measure besides the usual; no part of what happens."""
     validate: bool = False
     """Whether the validation part is held back, and what was learned measured on it at the end."""
 

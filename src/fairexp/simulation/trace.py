@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from fairexp.measures import HELDOUT_NDCG, QUALIFIED
+from fairexp.simulation.recorder import column_kinds
 
 
 class Trace:
@@ -60,6 +61,7 @@ def _schema(row: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     kinds = {QUALIFIED.name: pa.bool_(), HELDOUT_NDCG.name: pa.float64()}
+    kinds.update(column_kinds())
     for name, value in row.items():
         if name not in kinds:
             kinds[name] = pa.int64() if isinstance(value, int | np.integer) else pa.float64()

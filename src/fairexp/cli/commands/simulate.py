@@ -19,6 +19,7 @@ from fairexp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from fairexp.simulation import Result
+    from fairexp.simulation.recorder import Recording
     from fairexp.simulation.settings import RunSettings
 
 
@@ -43,11 +44,16 @@ def simulate(
     out: options.Out = None,
     overwrite: options.Overwrite = False,
     jobs: options.Jobs = None,
+    record: options.Record = None,
+    draws: options.Draws = 64,
+    measure: options.Measures = None,
+    track: options.Track = None,
 ) -> None:
     """Let rankers learn from simulated users, and compare them.
 
     Every ranker meets every user with every seed. Ctrl-C ends early and keeps what was done.
     """
+    from fairexp.exports.tracking import find_tracker
     from fairexp.simulation.settings import DataSettings, RunSettings
 
     rankers = list(dict.fromkeys(ranker or ["pairrank", "fairexp-pairrank"]))
@@ -60,6 +66,7 @@ def simulate(
         "length": length,
         "exposure": numbers_or_name(exposure),
         "shares": parse_shares(shares, beta),
+        "recording": _recording(record, draws, measure, out),
     }
     runs = [
         RunSettings(ranker=name, parameters=given[name], user=who, seed=number, **common)
@@ -68,9 +75,14 @@ def simulate(
         for number in _seeds(seed, seeds)
     ]
     _check_labels(runs)
+    tracker = find_tracker(track)
     if out is not None:
         make_room(out, overwrite=overwrite)
-    report(runs, watch_runs(runs, folder=out, jobs=jobs, console=error_console()), out)
+    results = watch_runs(runs, folder=out, jobs=jobs, console=error_console())
+    if tracker is not None:
+        place = tracker.log_runs(runs, results, folder=out)
+        error_console().print(f"Tracked in {place}", markup=False, soft_wrap=True)
+    report(runs, results, out)
 
 
 def report(runs: Sequence[RunSettings], results: Sequence[Result | None], out: Path | None) -> None:
@@ -89,6 +101,21 @@ def report(runs: Sequence[RunSettings], results: Sequence[Result | None], out: P
         line = f"Interrupted: {finished} of {len(runs)} runs finished, {cut} cut short; their rounds are {kept}."
         error_console().print(line, style="yellow", markup=False, soft_wrap=True)
         raise typer.Exit(130)
+
+
+def _recording(record: list[str] | None, draws: int, measure: list[str] | None, out: Path | None) -> Recording:
+    from fairexp.simulation.recorder import COLUMNS, RANKER, Recording
+
+    columns = _parts(record)
+    if "all" in columns:
+        columns = (*COLUMNS, RANKER)
+    if columns and out is None:
+        raise ArgumentError("--record", ", ".join(columns), "--out as well, a folder to keep it in")
+    return Recording(columns, _parts(measure), draws)
+
+
+def _parts(given: list[str] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for each in given or [] for part in each.split(",")))
 
 
 def _seeds(seed: int | None, seeds: int | None) -> Sequence[int]:

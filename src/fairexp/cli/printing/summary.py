@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairexp.measures import (
+    FIELD,
     FINAL_UF,
     HELDOUT_NDCG,
     MAX_UF,
@@ -56,13 +57,18 @@ class Summary:
         """The mean over seeds, of unfairness at its largest the largest."""
         if measure == MAX_UF:
             return self.max_unfairness
-        found = self.means[measure]
+        found = self.means.get(measure)
         return None if found is None else found.mean
 
     def half_width(self, measure: Measure) -> float | None:
         """Half the width of the mean's 95% interval; None for a single seed."""
-        found = self.means[measure]
+        found = self.means.get(measure)
         return None if found is None else found.half_width
+
+    @property
+    def of_the_field(self) -> tuple[Measure, ...]:
+        """The measures of the field that were asked for."""
+        return tuple(measure for measure in self.means if measure in FIELD)
 
 
 def summarise(runs: Sequence[RunSettings], results: Sequence[Result | None]) -> list[Summary]:
@@ -78,7 +84,7 @@ def _sum_up(ranker: str, user: str, results: Sequence[Result]) -> Summary:
     from fairexp.statistics.intervals import effect
 
     means: dict[Measure, Effect | None] = {}
-    for measure in MEANS:
+    for measure in (*MEANS, *(extra for extra in FIELD if extra in results[0].measures)):
         values = [value for result in results if (value := result[measure]) is not None]
         means[measure] = effect(values) if len(values) == len(results) else None
     return Summary(
@@ -93,10 +99,11 @@ def _sum_up(ranker: str, user: str, results: Sequence[Result]) -> Summary:
 
 def write_summary(path: Path, summaries: Sequence[Summary]) -> None:
     """Write the summaries as CSV: each mean with its half width beside it; empty where there is none."""
-    columns = [name for mean in MEANS for name in (mean.name, f"{mean} half width")]
+    measures = (*MEANS, *(summaries[0].of_the_field if summaries else ()))
+    columns = [name for mean in measures for name in (mean.name, f"{mean} half width")]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["user", "ranker", "seeds", "rounds", MAX_UF.name, *columns])
         for line in summaries:
-            cells = [cell for mean in MEANS for cell in (line.value(mean), line.half_width(mean))]
+            cells = [cell for mean in measures for cell in (line.value(mean), line.half_width(mean))]
             writer.writerow([line.user, line.ranker, line.n_seeds, line.rounds, line.max_unfairness, *cells])

@@ -46,7 +46,28 @@ def output_console() -> Console:
 def print_tables(console: Console, summaries: Sequence[Summary]) -> None:
     """Print one table for each kind of user."""
     for user in dict.fromkeys(summary.user for summary in summaries):
-        console.print(comparison([line for line in summaries if line.user == user], width=console.width))
+        lines = [line for line in summaries if line.user == user]
+        console.print(comparison(lines, width=console.width))
+        if lines[0].of_the_field:
+            console.print(field_table(lines))
+
+
+def field_table(summaries: Sequence[Summary]) -> Table:
+    """The measures of the field that were asked for: a line each, because names are long, and a column a ranker."""
+    from rich import box
+    from rich.table import Table
+
+    seeds = max(line.n_seeds for line in summaries)
+    title = "Fairness as the field measures it" + ("; ± is a 95% interval over seeds" if seeds > 1 else "")
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left", pad_edge=False)
+    table.add_column("measure", no_wrap=True)
+    table.add_column("better")
+    for line in summaries:
+        table.add_column(line.ranker, justify="right")
+    for measure in summaries[0].of_the_field:
+        cells = (measure.text(line.value(measure), line.half_width(measure)) for line in summaries)
+        table.add_row(measure.name, measure.better, *cells)
+    return table
 
 
 def comparison(summaries: Sequence[Summary], *, width: int = WIDTH) -> Table:

@@ -1,0 +1,135 @@
+"""`fairexp evaluate`: what one ranker would earn, from the log of another."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairexp.cli import options
+from fairexp.cli.entry import error_console
+from fairexp.cli.parameters import route
+from fairexp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fairexp.offpolicy import BanditLog, Evaluation
+    from fairexp.rankers.base import Ranker
+    from fairexp.statistics.intervals import Effect
+
+FEW = 30
+"""So few effective rounds say little."""
+
+
+def evaluate(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="A log of `fairexp export bandit`, or a table as for `fairexp learn` with a column propensity."
+        ),
+    ],
+    ranker: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The ranker to evaluate, as it is before it learns.")
+    ] = None,
+    assignments: options.Assignments = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Or the ranker as it was at the end of this run (of --record ranker).")
+    ] = None,
+    features: Annotated[str | None, typer.Option(help="Columns that are features, by commas; unless told all.")] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Lists drawn for each context, where chance is not known.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Root of all randomness.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the estimates to this .json file.")] = None,
+) -> None:
+    """Estimate what a ranker would earn, from the clicks on what another has shown.
+
+    Clicks for each list, by inverse propensities (IPS), self-normalised (SNIPS) and doubly robust (DR), with 95%
+    intervals. They hold for users whose click on a document depends on it and its position, not on the other documents.
+    """
+    from fairexp.cli.printing.tables import output_console
+    from fairexp.exports.runs import KeptRun
+    from fairexp.offpolicy import evaluate as evaluate_on
+    from fairexp.offpolicy.files import read_bandit_log
+
+    if (ranker is None) == (run is None):
+        raise ArgumentError("--ranker or --run", "neither" if run is None else "both", "one of the two")
+    if out is not None and out.suffix != ".json":
+        raise ArgumentError("--out", repr(str(out)), "a file name that ends in .json")
+    record = read_bandit_log(log, features=tuple(features.split(",")) if features else ())
+    target = KeptRun(run).ranker() if run is not None else _built(str(ranker), assignments or [], record)
+    name = str(run if run is not None else ranker)
+    with _progress() as tell:
+        found = evaluate_on(record, target, n_draws=draws, seed=seed, on_progress=tell)
+    output_console().print(_table(found, name, record))
+    for warning in _warnings(found, target):
+        error_console().print(f"Note: {warning}", style="yellow", markup=False, soft_wrap=True)
+    if out is not None:
+        out.write_text(json.dumps({"target": name, "rounds": record.n_rounds, **asdict(found)}, indent=2) + "\n")
+
+
+def _built(name: str, assignments: list[str], log: BanditLog) -> Ranker:
+    import numpy as np
+
+    from fairexp.fairness.exposure import exposure_curve
+    from fairexp.simulation.environment import Environment, ranker_for
+
+    n_groups = 0 if log.groups is None else int(log.groups.max()) + 1
+    environment = Environment(
+        n_features=log.features.shape[1],
+        length=log.length,
+        exposure=exposure_curve("reciprocal", log.length),
+        shares=np.ones(n_groups) if n_groups > 1 else None,
+        grades=dict,
+        seed=0,
+    )
+    return ranker_for(name, environment, route(assignments, [name])[name])
+
+
+def _progress() -> Any:
+    from contextlib import contextmanager
+
+    from rich.progress import Progress
+
+    @contextmanager
+    def shown() -> Any:
+        with Progress(console=error_console(), transient=True) as progress:
+            task = progress.add_task("What the ranker would show", total=None)
+            yield lambda done, total: progress.update(task, completed=done, total=total)
+
+    return shown()
+
+
+def _table(found: Evaluation, name: str, log: BanditLog) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    title = f"Clicks for each list of {name}, from {log.n_rounds:,} rounds"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), title_justify="left", pad_edge=False)
+    for heading in ("", "clicks", "95% interval"):
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for label, value in (("IPS", found.ips), ("SNIPS", found.snips), ("DR", found.dr), ("as logged", found.logged)):
+        table.add_row(label, f"{value.mean:.4f}", _interval(value))
+    table.caption = f"Worth {found.effective_rounds:,.0f} rounds of its own; mean weight {found.mean_weight:.3f}"
+    table.caption_justify = "left"
+    return table
+
+
+def _interval(value: Effect) -> str:
+    return "-" if value.low is None else f"{value.low:.4f} to {value.high:.4f}"
+
+
+def _warnings(found: Evaluation, target: Ranker) -> list[str]:
+    told = []
+    if found.effective_rounds < FEW:
+        told.append("the log shows what this ranker would show too rarely to tell: do not rely on the intervals.")
+    if not 0.9 < found.mean_weight < 1.1:
+        told.append(
+            f"weights have a mean of {found.mean_weight:.3f} and should have 1: the log lacks some of what this ranker "
+            "would show, or its propensities are wrong."
+        )
+    if target.keeps_account:
+        told.append("it keeps an account of exposure; this is the value of its next list, the account being as it is.")
+    return told
