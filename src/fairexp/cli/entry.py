@@ -43,9 +43,11 @@ COMMANDS = {
     "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
     "erase": Entry("erase:erase", "Erase what a running service keeps about a user."),
-    "export": Entry("export:app", "Turn runs into files that other tools read: TREC runs, logs for off-policy work."),
+    "export": Entry(
+        "records.export:app", "Turn runs into files that other tools read: TREC runs, logs for off-policy work."
+    ),
     "evaluate": Entry(
-        "evaluate:evaluate", "Estimate what a ranker would earn, from the clicks on what another has shown."
+        "records.evaluate:evaluate", "Estimate what a ranker would earn, from the clicks on what another has shown."
     ),
     "learn": Entry(
         "learn:learn",

@@ -51,10 +51,8 @@ class Tracker:
                 self._client.log_artifacts(str(place))
 
 
-def find_tracker(name: str | None) -> Tracker | None:
-    """The tracker of this name, None for none."""
-    if name is None:
-        return None
+def find_tracker(name: str) -> Tracker:
+    """The tracker of this name: there is one."""
     if name != MLFLOW:
         raise ArgumentError("--track", repr(name), MLFLOW)
     try:

@@ -3,7 +3,7 @@
 A row for each round: `query`; `shown`, candidates by number from the top down; `propensity` and `reward` (1 for a
 click) of each; `propensity_kind` ("exact" or "estimated"); and `list_log_propensity`, null where unknown. Candidates
 are in a file beside it, called `NAME.candidates.SUFFIX`, with a row for each: `query`, `document` (its number),
-`group`, and features. A table of `fairexp learn`, with a row for each document shown, serves too if it has `propensity`.
+`group`, and features. A table of `fairexp learn`, with a row for each document shown, serves if it has `propensity`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from fairexp.cli.watched_runs import watch_runs
 from fairexp.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from fairexp.exports.tracking import Tracker
     from fairexp.simulation import Result
     from fairexp.simulation.recorder import Recording
     from fairexp.simulation.settings import RunSettings
@@ -53,7 +54,6 @@ def simulate(
 
     Every ranker meets every user with every seed. Ctrl-C ends early and keeps what was done.
     """
-    from fairexp.exports.tracking import find_tracker
     from fairexp.simulation.settings import DataSettings, RunSettings
 
     rankers = list(dict.fromkeys(ranker or ["pairrank", "fairexp-pairrank"]))
@@ -75,7 +75,7 @@ def simulate(
         for number in _seeds(seed, seeds)
     ]
     _check_labels(runs)
-    tracker = find_tracker(track)
+    tracker = _tracker(track)
     if out is not None:
         make_room(out, overwrite=overwrite)
     results = watch_runs(runs, folder=out, jobs=jobs, console=error_console())
@@ -112,6 +112,14 @@ def _recording(record: list[str] | None, draws: int, measure: list[str] | None, 
     if columns and out is None:
         raise ArgumentError("--record", ", ".join(columns), "--out as well, a folder to keep it in")
     return Recording(columns, _parts(measure), draws)
+
+
+def _tracker(name: str | None) -> Tracker | None:
+    if name is None:
+        return None
+    from fairexp.exports.tracking import find_tracker
+
+    return find_tracker(name)
 
 
 def _parts(given: list[str] | None) -> tuple[str, ...]:

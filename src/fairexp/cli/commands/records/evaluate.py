@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairexp.cli import options
 from fairexp.cli.entry import error_console
 from fairexp.cli.parameters import route
-from fairexp.errors import ArgumentError
+from fairexp.errors import ArgumentError, ToleranceWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,11 +62,18 @@ def evaluate(
     if out is not None and out.suffix != ".json":
         raise ArgumentError("--out", repr(str(out)), "a file name that ends in .json")
     record = read_bandit_log(log, features=tuple(features.split(",")) if features else ())
-    target = KeptRun(run).ranker() if run is not None else _built(str(ranker), assignments or [], record)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToleranceWarning)  # told when the run was played
+        target = KeptRun(run).ranker() if run is not None else _built(str(ranker), assignments or [], record)
     name = str(run if run is not None else ranker)
     with _progress() as tell:
         found = evaluate_on(record, target, n_draws=draws, seed=seed, on_progress=tell)
-    output_console().print(_table(found, name, record))
+    console = output_console()
+    title = f"Clicks for each list of {name}, from {record.n_rounds:,} rounds"
+    console.print(title, style="italic", markup=False, soft_wrap=True)
+    console.print(_table(found))
+    worth = f"Worth {found.effective_rounds:,.0f} rounds of its own; mean weight {found.mean_weight:.3f}"
+    console.print(worth, style="italic", markup=False, soft_wrap=True)
     for warning in _warnings(found, target):
         error_console().print(f"Note: {warning}", style="yellow", markup=False, soft_wrap=True)
     if out is not None:
@@ -88,32 +98,24 @@ def _built(name: str, assignments: list[str], log: BanditLog) -> Ranker:
     return ranker_for(name, environment, route(assignments, [name])[name])
 
 
-def _progress() -> Any:
-    from contextlib import contextmanager
-
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], object]]:
     from rich.progress import Progress
 
-    @contextmanager
-    def shown() -> Any:
-        with Progress(console=error_console(), transient=True) as progress:
-            task = progress.add_task("What the ranker would show", total=None)
-            yield lambda done, total: progress.update(task, completed=done, total=total)
-
-    return shown()
+    with Progress(console=error_console(), transient=True) as progress:
+        task = progress.add_task("What the ranker would show", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def _table(found: Evaluation, name: str, log: BanditLog) -> Table:
+def _table(found: Evaluation) -> Table:
     from rich import box
     from rich.table import Table
 
-    title = f"Clicks for each list of {name}, from {log.n_rounds:,} rounds"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), title_justify="left", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False)
     for heading in ("", "clicks", "95% interval"):
         table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for label, value in (("IPS", found.ips), ("SNIPS", found.snips), ("DR", found.dr), ("as logged", found.logged)):
         table.add_row(label, f"{value.mean:.4f}", _interval(value))
-    table.caption = f"Worth {found.effective_rounds:,.0f} rounds of its own; mean weight {found.mean_weight:.3f}"
-    table.caption_justify = "left"
     return table
 
 

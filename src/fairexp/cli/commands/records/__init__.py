@@ -1,0 +1,1 @@
+"""Commands on what runs and logs have kept, one file each."""
