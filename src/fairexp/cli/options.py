@@ -16,6 +16,13 @@ Heldout = Annotated[Path | None, typer.Option(help="File to evaluate on, beside 
 Group = Annotated[
     str | None, typer.Option(metavar="RULE", help="How documents are grouped, e.g. pagerank or 130:0.12.")
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY=NAME,...",
+        help="What is where in a table: query=A,grade=B,group=C,features=D+E; guessed by their names unless told.",
+    ),
+]
 Queries = Annotated[int | None, typer.Option(min=1, help="Serve only so many of the queries.")]
 Rankers = Annotated[
     list[str] | None,

@@ -43,7 +43,7 @@ def read_groups(path: str | Path, dataset: Dataset) -> tuple[Ints, tuple[str, ..
         query = int(np.searchsorted(dataset.offsets, missing[0], side="right")) - 1
         where = f"document {missing[0] - dataset.offsets[query]} of query {dataset.query_ids[query]}"
         raise DataError(path, f"no group for {where} ({len(missing)} documents lack one). Add a line for each.")
-    names = _ordered(list(numbers))
+    names = ordered_names(list(numbers))
     renumbered = np.array([names.index(name) for name in numbers], dtype=np.int64)
     return renumbered[found], names
 
@@ -63,7 +63,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, int, str]]:
         raise DataError(path, f"cannot be read as a text file of groups ({error}).") from error
 
 
-def _ordered(labels: list[str]) -> tuple[str, ...]:
+def ordered_names(labels: list[str]) -> tuple[str, ...]:
+    """Names of groups in order: as numbers where all are, else as words."""
     if all(label.isascii() and label.isdigit() for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))

@@ -10,6 +10,7 @@ from fairexp.data.dataset import Dataset
 from fairexp.data.groups import GroupRule
 from fairexp.data.letor.reader import read_letor
 from fairexp.data.synthetic import WORLDS, world
+from fairexp.data.tables import ENDINGS, Columns, read_table
 from fairexp.errors import ArgumentError
 
 
@@ -22,10 +23,15 @@ def open_data(
     group: GroupRule | str | None = None,
     n_queries: int | None = None,
     seed: int = 0,
+    columns: Columns | str | None = None,
 ) -> Dataset:
     """The data that `source` names: a world (`n_queries`, `seed`), a collection (`folder`, `fold`), or a file's path.
 
-    A world comes with its groups; `group` replaces them. Elsewhere there are none without it.
+    A file is a table where its name says so (see `fairexp.data.tables`), and then `columns` says what is where; any
+    other is LETOR text.
+
+    A world comes with its groups, and a table may have a column of them; `group` replaces these. Elsewhere there
+    are none without it.
 
     >>> open_data("yahoo-9", n_queries=5).n_features
     700
@@ -39,7 +45,8 @@ def open_data(
             raise ArgumentError("folder", None, f"the folder that holds {COLLECTIONS[name].title}")
         data = load(name, folder, fold=fold, part=part, group=group)
     elif Path(name).exists():
-        data = read_letor(name)
+        is_table = Path(name).suffix.lower() in ENDINGS
+        data = read_table(name, columns=columns) if is_table else read_letor(name)
         data = data if group is None else data.grouped(group)
     else:
         known = ", ".join([*WORLDS, *COLLECTIONS])

@@ -77,12 +77,13 @@ class Feasibility:
             return []
         part = f"about {self.qualified:.0%}" if self.qualified >= 0.01 else "less than 1%"
         lacking = [f"{lack:.1%} have no {name!r}" for name, lack in zip(names, self.without, strict=True) if lack > 0]
-        told = (
+        told = f"Of the queries {'; '.join(lacking)}" if lacking else "No query lacks a group"
+        first = (
             f"fairness: the tolerance of {self.tolerance:g} can be kept in {part} of rounds "
             f"({self.rounds:,} tried without learning); the others will show the least unfair list. "
-            f"Of the queries {'; '.join(lacking) if lacking else 'all have every group'}."
+            f"{told}."
         )
-        return [told, self._remedy(names)]
+        return [first, self._remedy(names)]
 
     def _remedy(self, names: Sequence[str]) -> str:
         if self.short:

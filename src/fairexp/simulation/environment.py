@@ -23,6 +23,7 @@ __all__ = [
     "ranker_names",
 ]
 
+NO_GROUPS = "Say how documents are grouped: --group RULE, or a column of groups in a table."
 DEFAULTS = {"tolerance": 0.1}
 """What a parameter without a default of its own gets."""
 
@@ -61,7 +62,7 @@ def ranker_for(name: str, environment: Environment, parameters: Mapping[str, Any
     given, known = dict(parameters or {}), environment.known()
     accepted = parameters_of(name)
     if keeps_account(name) and environment.shares is None:
-        raise ArgumentError("group", "none", f"groups, which {name} keeps fair", "Say how documents are grouped.")
+        raise ArgumentError("group", "none", f"groups, which {name} keeps fair", NO_GROUPS)
     if "beta" in given or "shares" in given:
         known.pop("shares", None)
     if "grades" in accepted and "grades" not in given:

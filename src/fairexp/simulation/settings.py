@@ -33,6 +33,7 @@ class DataSettings:
 
     Any other name with a `folder` is a LETOR set that lies there in parts (see `fairexp.data.letor_folders`).
     `group` says how documents are grouped (see `fairexp.data.GroupRule`); a world has groups of its own.
+    `columns` says which columns of a table hold what (see `fairexp.data.Columns`).
     """
 
     source: str = "mslr-pagerank"
@@ -42,6 +43,7 @@ class DataSettings:
     group: str | None = None
     n_queries: int | None = None
     seed: int = 0
+    columns: str | None = None
 
     def load(self) -> tuple[Dataset, Dataset | None]:
         """The data to serve from, and that to evaluate on (queries with a relevant document only), or None."""
@@ -96,7 +98,14 @@ class DataSettings:
     def _open(self, source: str, part: str) -> Dataset:
         limit = self.n_queries if part == "train" else None
         return open_data(
-            source, folder=self.folder, fold=self.fold, part=part, group=self.group, n_queries=limit, seed=self.seed
+            source,
+            folder=self.folder,
+            fold=self.fold,
+            part=part,
+            group=self.group,
+            n_queries=limit,
+            seed=self.seed,
+            columns=self.columns,
         )
 
 

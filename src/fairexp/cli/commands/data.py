@@ -43,6 +43,7 @@ def list_data() -> None:
 def describe_data(
     source: Annotated[str, typer.Argument(help="A file, a synthetic world, or a collection (with --folder).")],
     group: Annotated[str | None, typer.Option(help=f"How to group the documents: {FORMS}.")] = None,
+    columns: options.Columns = None,
     folder: Annotated[Path | None, typer.Option(help="Where a collection lies.")] = None,
     fold: Annotated[int, typer.Option(help="Which fold of a collection.")] = 1,
     part: Annotated[str, typer.Option(help="train, vali or test.")] = "train",
@@ -59,7 +60,16 @@ def describe_data(
     The table of groups is the paper's: size, utility, and the beta that each gives. How often a tolerance can be kept
     is tried out on random lists, without learning.
     """
-    data = open_data(source, folder=folder, fold=fold, part=part, group=group, n_queries=n_queries, seed=seed)
+    data = open_data(
+        source,
+        folder=folder,
+        fold=fold,
+        part=part,
+        group=group,
+        n_queries=n_queries,
+        seed=seed,
+        columns=columns,
+    )
     console = output_console()
     console.print(data_tables.sizes(data))
     if data.groups is not None:
@@ -69,6 +79,8 @@ def describe_data(
         _print_feasibility(console, data, *told, length=length, tolerance=tolerance)
         if data.blanked:
             console.print(f"Hidden from rankers: feature {', '.join(map(str, data.blanked))}.")
+    else:
+        console.print("No groups so far: --group RULE chooses them, or a column of groups in a table.")
     for note in data.notes:
         console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
 

@@ -30,6 +30,7 @@ def simulate(
     fold: options.Fold = 1,
     heldout: options.Heldout = None,
     group: options.Group = None,
+    columns: options.Columns = None,
     queries: options.Queries = None,
     ranker: options.Rankers = None,
     assignments: options.Assignments = None,
@@ -57,7 +58,7 @@ def simulate(
     from fairexp.simulation.settings import DataSettings, RunSettings
 
     rankers = list(dict.fromkeys(ranker or ["pairrank", "fairexp-pairrank"]))
-    source = DataSettings(data, _text(folder), fold, _text(heldout), group, queries)
+    source = DataSettings(data, _text(folder), fold, _text(heldout), group, queries, columns=columns)
     given = route(assignments or [], rankers)
     common: dict[str, Any] = {
         "data": source,

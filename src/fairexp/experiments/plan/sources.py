@@ -16,8 +16,9 @@ def is_synthetic(spec: DataSpec) -> bool:
 def data_settings(label: str, spec: DataSpec, fold: int) -> DataSettings:
     """The data of one fold. Each fold of a world is a world of its own, with another seed.
 
-    >>> data_settings("x", DataSpec(source="mslr-web10k", stand_in="mslr-inlink"), 2)
-    DataSettings(source='mslr-inlink', folder=None, fold=1, heldout=None, group=None, n_queries=None, seed=1)
+    >>> settings = data_settings("x", DataSpec(source="mslr-web10k", stand_in="mslr-inlink"), 2)
+    >>> settings.source, settings.folder, settings.seed
+    ('mslr-inlink', None, 1)
     """
     if is_synthetic(spec):
         world = spec.source if spec.source in WORLDS else spec.stand_in
