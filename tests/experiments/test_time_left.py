@@ -42,8 +42,8 @@ def test_the_time_left_is_true_within_30_percent(jobs: int) -> None:
     watch, now, told = TimeLeft(), 0.0, []
     for stage, later in ((tuning, final), (final, [])):
         waiting = sorted(stage, key=lambda run: -(watch.expected(run) or relative_cost(run.ranker)))
-        left, busy = {id(run): run for run in stage}, [(now, -1 - i, None) for i in range(jobs)]
-        free: list[tuple[float, int, Run | None]] = list(busy)
+        left = {id(run): run for run in waiting}  # in the order in which they begin, as they are handed out
+        free: list[tuple[float, int, Run | None]] = [(now, -1 - i, None) for i in range(jobs)]
         heapq.heapify(free)
         number = 0
         while left:

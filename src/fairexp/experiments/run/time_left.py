@@ -53,6 +53,7 @@ class TimeLeft:
         if not self._n_done:
             return None
         times = [self.expected(run) or 0.0 for run in left]
-        half = 0.5 * sum(times[: jobs - 1])
-        lost = max(passed * jobs - self._done - half, 0.0) / self._n_done
-        return max((sum(times) - half + lost * len(times)) / jobs, 0.5 * max(times, default=0.0))
+        under_way = sum(times[: jobs - 1])
+        # Runs of one kind that began together end together: what is only not heard of yet must not count as lost.
+        lost = max(passed * jobs - self._done - under_way, 0.0) / self._n_done
+        return max((sum(times) - under_way / 2 + lost * len(times)) / jobs, 0.5 * max(times, default=0.0))
