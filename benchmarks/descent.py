@@ -9,12 +9,12 @@ from itertools import cycle
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
-from benchmarks.peers import LENGTH, D, N, Round, ours, peer_row
+from benchmarks.peers import LENGTH, D, N, Round, ours, peer_row, plain_round
 from benchmarks.workloads import pool
 from fairexp import CMGD, CPS, DBGD, DPDBGD, DSP, MGD, MPDGD, NSGD, PMGD, NeuralPDGD, Query, Ranking, SimMGD
 from fairexp.arrays import Bools, Floats
 from fairexp.rankers.base import Ranker
-from tests.reference.dbgd import PlainMGD
+from tests.reference import descent as plain
 from tests.reference.pdgd import PlainNeuralPDGD
 
 Work = Callable[[Floats], object]
@@ -107,21 +107,20 @@ def _floors() -> list[tuple[Ranker, str, Work]]:
 
 
 def _pairs() -> list[tuple[str, Round, Round]]:
+    """Each ranker of this topic and its plain version; DBGD's are in the topic `peers`."""
+    by_chance = {"interleaving": "probabilistic"}
     return [
-        ("MGD", ours(MGD(D, length=LENGTH, seed=0)), _plain(9, "team-draft")),
-        ("P-MGD", ours(PMGD(D, length=LENGTH, seed=0)), _plain(49, "probabilistic")),
+        ("DP-DBGD", ours(DPDBGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainDPDBGD(D))),
+        ("MP-DGD", ours(MPDGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainMPDGD(D))),
+        ("MGD", ours(MGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainRivals(D))),
+        ("P-MGD", ours(PMGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainRivals(D, candidates=49, **by_chance))),
+        ("CPS", ours(CPS(D, length=LENGTH, seed=0)), plain_round(plain.PlainCPS(D))),
+        ("NSGD", ours(NSGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainNSGD(D))),
+        ("DSP", ours(DSP(D, length=LENGTH, seed=0)), plain_round(plain.PlainDSP(D))),
+        ("Sim-MGD", ours(SimMGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainSimMGD(D))),
+        ("C-MGD", ours(CMGD(D, length=LENGTH, seed=0)), plain_round(plain.PlainCMGD(D))),
         ("neural PDGD", ours(NeuralPDGD(D, length=LENGTH, seed=0)), _plain_network()),
     ]
-
-
-def _plain(candidates: int, interleaving: str) -> Round:
-    ranker = PlainMGD(D, length=LENGTH, candidates=candidates, interleaving=interleaving, seed=0)
-
-    def play(query: Query, relevant: Bools) -> None:
-        shown, credit, directions = ranker.rank(query.features)
-        ranker.update(credit, directions, relevant[shown])
-
-    return play
 
 
 def _plain_network() -> Round:

@@ -13,7 +13,7 @@ from benchmarks.workloads import pool
 from fairexp import DBGD, PDGD, FairCo, Query
 from fairexp.arrays import Bools
 from fairexp.rankers.base import Ranker
-from tests.reference.dbgd import PlainMGD
+from tests.reference.descent import PlainRivals
 from tests.reference.fairco import PlainFairCo
 from tests.reference.pdgd import PlainPDGD
 
@@ -42,11 +42,11 @@ def _pairs() -> list[tuple[str, Round, Round, float]]:
     merit = (1.0, 1.0)
     return [
         ("PDGD", ours(PDGD(D, length=LENGTH, seed=0)), _plain_pdgd(), 10.0),
-        ("DBGD", ours(DBGD(D, length=LENGTH, seed=0)), _plain_dbgd("team-draft"), 2.0),
+        ("DBGD", ours(DBGD(D, length=LENGTH, seed=0)), plain_round(PlainRivals(D, candidates=1)), 2.0),
         (
             "DBGD (probabilistic)",
             ours(DBGD(D, length=LENGTH, interleaving="probabilistic", seed=0)),
-            _plain_dbgd("probabilistic"),
+            plain_round(PlainRivals(D, candidates=1, interleaving="probabilistic")),
             2.0,
         ),
         ("FairCo", ours(FairCo(D, length=LENGTH, merit=merit, seed=0)), _plain_fairco(merit), 5.0),
@@ -73,12 +73,13 @@ def _plain_pdgd() -> Round:
     return play
 
 
-def _plain_dbgd(interleaving: str) -> Round:
-    ranker = PlainMGD(D, length=LENGTH, candidates=1, interleaving=interleaving, seed=0)
+def plain_round(ranker: PlainRivals) -> Round:
+    """Rounds of the plain version of an explorer."""
+    rng = np.random.default_rng(0)
 
     def play(query: Query, relevant: Bools) -> None:
-        shown, credit, directions = ranker.rank(query.features)
-        ranker.update(credit, directions, relevant[shown])
+        shown, credit, directions = ranker.rank(query.features, rng)
+        ranker.update(query.features, shown, credit, directions, relevant[shown])
 
     return play
 

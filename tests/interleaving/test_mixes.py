@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
 from fairexp.interleaving import interleave, probabilistic, team_draft
-from fairexp.kernels.learning.interleaving import draft, draw, expected_signs, replay
+from fairexp.kernels.learning.interleaving import draft, draw, expected_signs
+from fairexp.kernels.learning.replays import replay_lists
 from tests.reference import interleaving as reference
 
 modest = settings(deadline=None, derandomize=True, max_examples=80)
@@ -47,12 +48,23 @@ def test_probabilistic_chances_equal_the_obvious_ones(r, n, length, seed):
     rng = np.random.default_rng(seed)
     lists, scores = partial_lists(rng, r, n)
     m = min(n, length)
-    shown, chances, again = np.empty(m, dtype=np.int64), np.empty((m, r)), np.empty((m, r))
+    shown, chances = np.empty(m, dtype=np.int64), np.empty((m, r))
     draw(scores, rng.random(n), rng.random(m), 3.0, shown, chances)
     assert len(set(shown.tolist())) == m
     assert chances == pytest.approx(reference.chances_of(lists, shown.tolist()), abs=1e-9)
-    replay(scores, rng.random(n), shown, 3.0, again)
-    assert again.tolist() == chances.tolist()
+
+
+@modest
+@given(st.integers(1, 4), sizes, st.integers(1, 4), st.integers(0, 10_000))
+def test_chances_of_lists_that_others_showed_equal_the_obvious_ones(r, n, h, seed):
+    rng = np.random.default_rng(seed)
+    scores, lengths = rng.random((r, h * n)), rng.integers(1, n + 1, size=h)
+    sizes_of = np.array([rng.integers(length, n + 1) for length in lengths])
+    chances = replay_lists(scores, rng.random(n), sizes_of, lengths, 3.0, n)
+    for place in range(h):
+        lists = [np.argsort(-row[place * n : place * n + sizes_of[place]]).tolist() for row in scores]
+        expected = reference.chances_of(lists, range(lengths[place]))
+        assert chances[place, : lengths[place]] == pytest.approx(expected, abs=1e-9)
 
 
 def test_first_slot_probabilities_of_three_documents():

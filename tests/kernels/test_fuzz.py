@@ -23,6 +23,7 @@ from fairexp.kernels.learning import (
     pairs,
     pdgd,
     rates,
+    replays,
 )
 from fairexp.kernels.measures import misordered, ndcg, quality
 from fairexp.kernels.search import gaps
@@ -77,8 +78,12 @@ def test_rankings_for_several_demands(rng, sizes, effort):
 @given(seeds, sizes, sizes, SCALES)
 def test_duels(rng, n, d, scale):
     m = int(rng.integers(1, n + 1))
-    rivals = scale * rng.normal(size=(int(rng.integers(0, 5)), d))
-    scores = linear.rival_scores(tied(rng, n, d), rng.normal(size=d), rivals, 1.0)
+    rivals = scale * rng.normal(size=(int(rng.integers(0, 12)), d))
+    features, weights = tied(rng, n, d), rng.normal(size=d)
+    scores = linear.rival_scores(features, weights, rivals, 0.5)
+    models = np.concatenate([weights[None], weights + 0.5 * rivals])
+    sizes_of = np.abs(features) @ (np.abs(weights) + np.abs(models)).T
+    assert (np.abs(scores - models @ features.T) <= 1e-12 * sizes_of.T).all()
     r = len(scores)
     scores[rng.random(scores.shape) < 0.1] = -np.inf
     scores[0] = np.nan_to_num(scores[0], neginf=0.0)  # every document is on a list
@@ -88,12 +93,24 @@ def test_duels(rng, n, d, scale):
     assert len(set(shown.tolist())) == m and set(team.tolist()) <= set(range(-1, r))
     interleaving.draw(scores, uniforms[:n], uniforms[n:], 3.0, shown, chances)
     assert len(set(shown.tolist())) == m and ((chances >= 0) & (chances <= 1)).all() and chances.any(axis=1).all()
-    interleaving.replay(scores, uniforms[:n], rng.permutation(n)[:m], 3.0, np.empty((m, r)))
     signs = interleaving.expected_signs(chances, int(rng.integers(r)))
     assert (np.abs(signs) <= 1.0 + 1e-9).all()
-    one = np.repeat(chances[:, :1] / 2.0 + 0.1, 2, axis=1)
-    log_chance = float(np.log(one.mean(axis=1)).sum())
-    assert abs(interleaving.replayed_sign(one, rng.random(m) < 0.5, 0, 1, log_chance)) <= 1e-9
+
+
+@many
+@given(seeds, sizes, sizes)
+def test_replays(rng, n, h):
+    k, r = int(rng.integers(1, n + 1)), int(rng.integers(2, 5))
+    lengths = rng.integers(1, k + 1, size=h)
+    chances = replays.replay_lists(tied(rng, r, h * n), rng.random(n), rng.integers(k, n + 1, size=h), lengths, 3.0, k)
+    assert chances.shape == (h, k, r) and ((chances >= 0) & (chances <= 1)).all()
+    for place, length in enumerate(lengths.tolist()):
+        assert (chances[place, :length] > 0).all() and not chances[place, length:].any()
+    same = np.repeat(chances[:, :, :1], 2, axis=2)
+    logged = np.array([np.log(each[:length]).sum() for each, length in zip(same[:, :, 0], lengths, strict=True)])
+    clicks = rng.random((h, k)) < 0.5
+    assert (np.abs(replays.said(same, clicks, lengths, logged, 0, 1)) <= 1e-9).all()
+    assert np.isfinite(replays.said(chances, clicks, lengths, logged, 0, 1)).all()
 
 
 @many

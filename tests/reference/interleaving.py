@@ -7,11 +7,6 @@ from itertools import product
 import numpy as np
 
 
-def random_ties_order(scores, rng):
-    """Documents from the highest score down; equals in random order."""
-    return np.lexsort((rng.random(len(scores)), -np.asarray(scores)))
-
-
 def team_draft(lists, coins, length):
     """Documents and teams (-1 nobody) of lists; `coins[position]` chooses among those whose turn is to come."""
     lists = [list(each) for each in lists]
@@ -47,16 +42,25 @@ def rank_softmax(order, left, power=3):
     return chances / chances.sum() if chances.any() else chances
 
 
-def probabilistic(lists, length, rng):
-    """Documents, and the chance (m, r) of each ranker to place each."""
+def probabilistic(lists, coins):
+    """Documents, and the chance (m, r) of each ranker to place each.
+
+    `coins[position]` says whose turn it is, and what is left of it which document that ranker draws.
+    """
     left = set().union(*(map(int, each) for each in lists))
     shown, chances = [], []
-    for _ in range(min(length, len(left))):
-        each = np.array([rank_softmax(order, left) for order in lists])
-        each = each[each.any(axis=1)]
-        document = int(rng.choice(each.shape[1], p=each.mean(axis=0)))
+    for coin in coins[: len(left)]:
+        each = [rank_softmax(order, left) for order in lists]
+        able = [at for at in range(len(lists)) if each[at].any()]
+        part = coin * len(able)
+        drawing = able[int(part)]
+        reached = 0.0
+        for document in (int(one) for one in lists[drawing] if one in left):
+            reached += each[drawing][document]
+            if reached > part - int(part):
+                break
         shown.append(document)
-        chances.append([rank_softmax(order, left)[document] for order in lists])
+        chances.append([own[document] for own in each])
         left.remove(document)
     return shown, np.array(chances)
 

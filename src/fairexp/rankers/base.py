@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from reprlib import repr as short_repr
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.measures import Measure
 from fairexp.randomness import Seed, Stream
+from fairexp.rankers.arguments import whole_signature
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count
@@ -36,6 +37,9 @@ class Ranker(ABC):
     Subclasses write `_rank`, `_update`, `_score` and, for what they learn, `_state` and `_restore`. The public
     methods check their input first, so that a refused call changes nothing.
     """
+
+    __signature__: ClassVar[inspect.Signature]
+    """The constructor's arguments, with those that it hands on to its base."""
 
     scores_unseen: bool = True
     """Whether `score` works on documents outside the stream that the ranker serves."""
@@ -80,6 +84,10 @@ class Ranker(ABC):
     """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
     model depends on where 0 is), or nothing (where weights are given in the features' own units, or where units do not
     matter)."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__signature__ = whole_signature(cls)
 
     def __init__(self, n_features: int, *, length: int = 10, seed: Seed = None) -> None:
         self.n_features = check_count("n_features", n_features)

@@ -41,11 +41,11 @@ class OnlineRidge:
         self._since_refresh += 1
         spread = rows @ self._inverse
         due = self._since_refresh >= REFRESH_EVERY
-        gram = spread @ rows.T
-        if due or not absorb(self._inverse, spread, gram, MAX_LEVERAGE):
+        gained = -np.inf if due else absorb(self._inverse, spread, spread @ rows.T, MAX_LEVERAGE)
+        if gained == -np.inf:
             self._refresh()
         else:
-            self.log_det_ratio += 2.0 * float(np.log(gram.diagonal()).sum())
+            self.log_det_ratio += gained
         self.weights = self._inverse @ self._moment
 
     @property

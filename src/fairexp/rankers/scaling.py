@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats
+from fairexp.kernels.learning.linear import shorten
 
 MAX_NORM = 1e3
 """Longer feature vectors are shortened to this length. Features scaled to [0, 1] never are, below a million of them."""
@@ -17,9 +18,5 @@ def shortened(features: Floats) -> Floats:
     array([[600., 800.],
            [  3.,   4.]])
     """
-    largest = max(features.max(initial=0.0), -features.min(initial=0.0))
-    if largest * np.sqrt(features.shape[1]) <= MAX_NORM:
-        return features
-    norms = np.sqrt((features * features).sum(axis=1))
-    factors = MAX_NORM / np.maximum(norms, MAX_NORM)
-    return np.ascontiguousarray(features * factors[:, None])
+    shorter = shorten(np.ascontiguousarray(features), MAX_NORM)
+    return features if shorter is None else shorter

@@ -43,7 +43,8 @@ def test_over_all_lists_of_the_old_rankers_the_mean_is_that_of_a_live_comparison
         history = History(1, m, 4, 4)
         documents = [*shown, *(d for d in range(4) if d not in shown)]  # those shown come first
         history.add(np.eye(4)[documents], clicks, float(np.log(chance)))
-        from_past += chance * history.said(0, history.chances(np.zeros(4), fresh, 1.0, rng)[0], 0, 1)
+        (said,) = history.said(history.chances(np.zeros(4), fresh, 1.0, rng.random(4)), 0, 1)
+        from_past += chance * said
         live += by_fresh.mean(axis=1).prod() * expected_sign(by_fresh[clicks], 1, 0)
     assert total == pytest.approx(1.0)
     assert from_past == pytest.approx(live, abs=1e-9)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory
+from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory, RelevanceArguments
 from fairexp.kernels.learning.linear import top_documents
 from fairexp.kernels.rivals.lists import click_chances
 from fairexp.measures import ITEM_UF
-from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
@@ -34,20 +32,9 @@ class EARS(LearnedRelevance):
     own_measure = ITEM_UF
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        loss: float = 0.02,
-        patience: float = 0.9,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        seed: Seed = None,
+        self, n_features: int, *, loss: float = 0.02, patience: float = 0.9, **others: Unpack[RelevanceArguments]
     ) -> None:
-        super().__init__(
-            n_features, length=length, exposure=exposure, regularization=regularization, clip=clip, seed=seed
-        )
+        super().__init__(n_features, **others)
         self.loss = check_number("loss", loss, at_least=0.0, at_most=1.0)
         self.patience = check_number("patience", patience, above=0.0, at_most=1.0)
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.rivals.parts.groups import Merit
 from fairexp.fairness.rivals.parts.learned import Memory
-from fairexp.fairness.rivals.parts.standing import EitherLevel
-from fairexp.kernels.learning.linear import top_documents
+from fairexp.fairness.rivals.parts.standing import EitherLevel, LevelArguments
+from fairexp.kernels.rivals.lists import lifted_list
+from fairexp.kernels.rivals.objectives import lag
 from fairexp.measures import FINAL_UF
-from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.base import Ranker, TradeOff
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
@@ -54,35 +51,9 @@ class FairCo(EitherLevel):
     own_measure = FINAL_UF
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        level: str = "group",
-        balance: str = "exposure",
-        control: float = 0.01,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        max_queries: int = MAX_QUERIES,
-        max_documents: int = MAX_DOCUMENTS,
-        seed: Seed = None,
+        self, n_features: int, *, balance: str = "exposure", control: float = 0.01, **others: Unpack[LevelArguments]
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            level=level,
-            regularization=regularization,
-            clip=clip,
-            max_queries=max_queries,
-            max_documents=max_documents,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.balance = check_choice("balance", balance, BALANCES)
         self.control = check_number("control", control, at_least=0.0)
         self.clicked: Floats = np.zeros(self.n_groups)
@@ -93,9 +64,8 @@ class FairCo(EitherLevel):
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         standing = self._standing(query, scores)
-        lifted = scores + self.control * lag(standing.received, standing.merit)[standing.of]
-        shown: Ints = top_documents(lifted, rng.random(len(scores)), self.length)
-        return shown
+        lift = self.control * lag(standing.received, standing.merit)
+        return lifted_list(scores, 1.0, lift, standing.of, rng.random(len(scores)), self.length)
 
     def _received(self) -> Floats:
         return self.spent if self.balance == "exposure" else self.clicked
@@ -126,13 +96,3 @@ class FairCo(EitherLevel):
     def _restore(self, arrays: State) -> None:
         super()._restore(arrays)
         self.clicked = np.array(arrays["clicked"], dtype=np.float64)
-
-
-def lag(received: Floats, merit: Floats) -> Floats:
-    """How far each unit (m,) is behind the best treated one in what it has `received` per `merit`.
-
-    >>> lag(np.array([4.0, 1.0]), np.array([2.0, 1.0]))
-    array([0., 1.])
-    """
-    per_merit = received / merit
-    return np.asarray(per_merit.max() - per_merit)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.rivals.parts.groups import Merit
-from fairexp.fairness.rivals.parts.learned import Memory, best_first
-from fairexp.fairness.rivals.parts.standing import EitherLevel
+from fairexp.fairness.rivals.parts.learned import Memory
+from fairexp.fairness.rivals.parts.standing import EitherLevel, LevelArguments
+from fairexp.kernels.learning.linear import top_documents
 from fairexp.kernels.rivals.lists import template_list
 from fairexp.kernels.rivals.quotas import quotas, vertical_lists
 from fairexp.measures import FINAL_UF
-from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.bandits.parts.query_memory import Field
 from fairexp.rankers.base import Ranker, TradeOff
 from fairexp.rankers.matching import Matching
@@ -48,36 +46,10 @@ class FARA(EitherLevel):
     own_measure = FINAL_UF
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        level: str = "group",
-        loss: float = 1.0,
-        sessions: int = 100,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        max_queries: int = MAX_QUERIES,
-        max_documents: int = MAX_DOCUMENTS,
-        seed: Seed = None,
+        self, n_features: int, *, loss: float = 1.0, sessions: int = 100, **others: Unpack[LevelArguments]
     ) -> None:
         self.sessions = check_count("sessions", sessions)
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            level=level,
-            regularization=regularization,
-            clip=clip,
-            max_queries=max_queries,
-            max_documents=max_documents,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.loss = check_number("loss", loss, at_least=0.0, at_most=1.0)
         self._forget_plan()
 
@@ -90,8 +62,8 @@ class FARA(EitherLevel):
         return {**super()._fields(), "plan": Field(np.int16, width=self.sessions)}
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
-        order = best_first(scores, rng)
-        by_relevance = order[: len(self.exposure)]
+        keys = rng.random(len(scores))
+        by_relevance = top_documents(scores, keys, len(self.exposure))
         if self.by_item:
             return self._choose_items(query, scores, by_relevance, rng, memory)
         assert query.groups is not None
@@ -102,7 +74,7 @@ class FARA(EitherLevel):
             plan = memory["plan"] = self._planned_groups(self._preferred + memory["preferred"], rng)
         planned = int(np.argmax(plan[:, 0] != USED))
         memory["session"] = np.array(planned)
-        return template_list(order, query.groups, plan[planned, : min(self.length, len(scores))])
+        return template_list(scores, keys, query.groups, plan[planned, : min(self.length, len(scores))])
 
     def _choose_items(
         self, query: Query, scores: Floats, by_relevance: Ints, rng: np.random.Generator, memory: Memory

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import MissingExtraError
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
+from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.learning.linear import top_documents
 from fairexp.measures import LIST_UF
-from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
@@ -45,30 +42,10 @@ class LPFair(FairToGroups):
     relative_cost = 150.0
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        control: float = 1.0,
-        compensation: float = 1.0,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        seed: Seed = None,
+        self, n_features: int, *, control: float = 1.0, compensation: float = 1.0, **others: Unpack[GroupArguments]
     ) -> None:
         _scipy()
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            regularization=regularization,
-            clip=clip,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.control = check_number("control", control, at_least=0.0)
         self.compensation = check_number("compensation", compensation, at_least=0.0)
 

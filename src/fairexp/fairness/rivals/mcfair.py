@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.rivals.parts.groups import Merit
 from fairexp.fairness.rivals.parts.learned import Memory
-from fairexp.fairness.rivals.parts.standing import EitherLevel
-from fairexp.kernels.learning.linear import top_documents
+from fairexp.fairness.rivals.parts.standing import EitherLevel, LevelArguments
+from fairexp.kernels.rivals.lists import lifted_list
+from fairexp.kernels.rivals.objectives import descent
 from fairexp.measures import FINAL_UF
-from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
@@ -43,44 +40,17 @@ class MCFair(EitherLevel):
     own_measure = FINAL_UF
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        level: str = "group",
-        control: float = 0.1,
-        certainty: float = 5.0,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        max_queries: int = MAX_QUERIES,
-        max_documents: int = MAX_DOCUMENTS,
-        seed: Seed = None,
+        self, n_features: int, *, control: float = 0.1, certainty: float = 5.0, **others: Unpack[LevelArguments]
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            level=level,
-            regularization=regularization,
-            clip=clip,
-            max_queries=max_queries,
-            max_documents=max_documents,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.control = check_number("control", control, at_least=0.0)
         self.certainty = check_number("certainty", certainty, at_least=0.0)
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         received, merit, of = self._standing(query, scores)
         uncertainty = 1.0 / np.maximum(received * received, LEAST_SQUARE)
-        lifted = scores + (self.control * descent(received, merit) + self.certainty * uncertainty)[of]
-        shown: Ints = top_documents(lifted, rng.random(len(scores)), self.length)
-        return shown
+        lift = self.control * descent(received, merit) + self.certainty * uncertainty
+        return lifted_list(scores, 1.0, lift, of, rng.random(len(scores)), self.length)
 
 
 def unfairness(exposure: Floats, merit: Floats) -> float:
@@ -92,9 +62,3 @@ def unfairness(exposure: Floats, merit: Floats) -> float:
     n = len(exposure)
     total = 2.0 * (exposure @ exposure * (merit @ merit) - (exposure @ merit) ** 2)
     return float(total / (n * (n - 1))) if n > 1 else 0.0
-
-
-def descent(exposure: Floats, merit: Floats) -> Floats:
-    """The negative gradient (m,) of `unfairness` by exposure, scaled to a largest magnitude of 1; 0 where it is 0."""
-    direction = merit * (exposure @ merit) - exposure * (merit @ merit)
-    return np.asarray(direction / (np.abs(direction).max() + 1e-10))

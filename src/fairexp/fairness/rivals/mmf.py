@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints, State
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
-from fairexp.fairness.rivals.parts.learned import Memory, best_first
+from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
+from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.rivals.lists import worst_off_list
 from fairexp.measures import FINAL_UF
-from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker, TradeOff
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
@@ -33,38 +31,17 @@ class MMF(FairToGroups):
     needs = "position bias; merit by group, or it is estimated"
     own_measure = FINAL_UF
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        control: float = 0.5,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            regularization=regularization,
-            clip=clip,
-            seed=seed,
-        )
+    def __init__(self, n_features: int, *, control: float = 0.5, **others: Unpack[GroupArguments]) -> None:
+        super().__init__(n_features, **others)
         self.control = check_number("control", control, at_least=0.0, at_most=1.0)
         self._by_position: Floats = np.zeros((self.n_groups, self.length))
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         assert query.groups is not None
         n = min(self.length, len(scores))
-        fair, ties = rng.random(n) < self.control, rng.permutation(self.n_groups)
-        order, curve = best_first(scores, rng), self.exposure[:n]
-        return worst_off_list(order, query.groups, self._by_position, self.merits(), curve, fair, ties)
+        fair, ties, keys = rng.random(n) < self.control, rng.random(self.n_groups), rng.random(len(scores))
+        curve, merits = self.exposure[:n], self.merits()
+        return worst_off_list(scores, keys, query.groups, self._by_position, merits, curve, fair, ties)
 
     def _shown(self, ranking: Ranking) -> None:
         super()._shown(ranking)

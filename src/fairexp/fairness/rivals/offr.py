@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.rivals.parts.groups import Merit
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
-from fairexp.fairness.rivals.parts.standing import EitherLevel
-from fairexp.kernels.learning.linear import top_documents
+from fairexp.fairness.rivals.parts.standing import EitherLevel, LevelArguments
+from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.measures import FINAL_UF
-from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_choice, check_number
@@ -41,33 +37,12 @@ class OFFR(EitherLevel):
         self,
         n_features: int,
         *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        level: str = "group",
         fairness: float = 0.5,
         objective: str = "deviation",
         smoothing: float = 0.01,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        max_queries: int = MAX_QUERIES,
-        max_documents: int = MAX_DOCUMENTS,
-        seed: Seed = None,
+        **others: Unpack[LevelArguments],
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            level=level,
-            regularization=regularization,
-            clip=clip,
-            max_queries=max_queries,
-            max_documents=max_documents,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.fairness = check_number("fairness", fairness, at_least=0.0, at_most=1.0)
         self.objective = check_choice("objective", objective, tuple(OBJECTIVES))
         self.smoothing = check_number("smoothing", smoothing, above=0.0)
@@ -75,6 +50,5 @@ class OFFR(EitherLevel):
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         received, merit, of = self._standing(query, scores)
         uphill = gradient(self.objective, received, merit, self.smoothing)
-        lifted = (1.0 - self.fairness) * scores + self.fairness * uphill[of]
-        shown: Ints = top_documents(lifted, rng.random(len(scores)), self.length)
-        return shown
+        keys = rng.random(len(scores))
+        return lifted_list(scores, 1.0 - self.fairness, self.fairness * uphill, of, keys, self.length)

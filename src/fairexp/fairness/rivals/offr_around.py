@@ -13,7 +13,8 @@ from fairexp.fairness.around import Around
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
-from fairexp.kernels.learning.linear import top_documents
+from fairexp.kernels.data.clicks import extremes
+from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker, TradeOff
@@ -78,12 +79,11 @@ class OFFRAround(Around):
     def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
         belief = self.host.believe(query, rng)
         uphill = gradient(self.objective, self.ledger.exposure, self.ledger.shares, self.smoothing)
-        lifted = (1.0 - self.fairness) * values(belief, optimistic=self.optimistic) + self.fairness * uphill[
-            query.groups
-        ]
-        places = np.empty(len(lifted))
-        places[belief.draw] = np.arange(len(lifted))
-        shown = top_documents(lifted, places, self.length)
+        places = np.empty(query.n_candidates)
+        places[belief.draw] = np.arange(query.n_candidates)
+        valued, lift = values(belief, optimistic=self.optimistic), self.fairness * uphill
+        assert query.groups is not None
+        shown = lifted_list(valued, 1.0 - self.fairness, lift, query.groups, places, self.length)
         memory = self.host.memory(query, belief, shown, rng)
         exposure = self.exposure[: len(shown)].copy()
         return self._show(query, shown, belief.scores, belief=belief, memory=memory, exposure=exposure)
@@ -102,8 +102,9 @@ class OFFRAround(Around):
         expected = f"a group from 0 to {self.ledger.n_groups - 1} for every candidate"
         if query.groups is None:
             raise ArgumentError("query.groups", "None", expected, "Fairness is between groups.")
-        if query.groups.max() >= self.ledger.n_groups:
-            given = f"group {query.groups.max()}"
+        largest = extremes(query.groups)[1]
+        if largest >= self.ledger.n_groups:
+            given = f"group {largest}"
             raise ArgumentError("query.groups", given, expected, "Pass `shares` with one entry per group.")
 
     def _take_over_account(self, before: Ranker, matching: Matching) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints, State
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
+from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.learning.linear import top_documents
+from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.measures import FINAL_UF
-from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.per_query import HORIZON
 from fairexp.rankers.base import Ranker, TradeOff
 from fairexp.rankers.matching import Matching
@@ -45,29 +44,14 @@ class PMMF(FairToGroups):
         self,
         n_features: int,
         *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
         boost: float = 1.0,
         capacity: float = 2.0,
         horizon: int = HORIZON,
         step: float = 0.01,
         momentum: float = 0.5,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        seed: Seed = None,
+        **others: Unpack[GroupArguments],
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            regularization=regularization,
-            clip=clip,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.boost = check_number("boost", boost, at_least=0.0)
         self.capacity = check_number("capacity", capacity, at_least=1.0)
         self.horizon = check_count("horizon", horizon)
@@ -79,10 +63,10 @@ class PMMF(FairToGroups):
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         exhausted = self.spent >= self._capacity * self.shares()
-        priced = scores - (self.prices + EXHAUSTED * exhausted)[query.groups]
+        assert query.groups is not None
         keys = rng.random(len(scores))
-        chosen = top_documents(priced, keys, self.length)
-        shown: Ints = chosen[np.lexsort((keys[chosen], -scores[chosen]))]
+        chosen = lifted_list(scores, 1.0, -(self.prices + EXHAUSTED * exhausted), query.groups, keys, self.length)
+        shown: Ints = chosen[top_documents(scores[chosen], keys[chosen], len(chosen))]
         return shown
 
     def _shown(self, ranking: Ranking) -> None:

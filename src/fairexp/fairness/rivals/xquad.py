@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
-from fairexp.fairness.rivals.parts.learned import Memory, best_first
+from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
+from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.rivals.lists import mixed_list
 from fairexp.measures import LIST_UF
-from fairexp.randomness import Seed
 from fairexp.rankers.base import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
@@ -34,33 +32,12 @@ class XQuAD(FairToGroups):
     needs = "position bias (to learn relevance); merit by group, or it is estimated"
     own_measure = LIST_UF
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        exposure: str | Path | ArrayLike = "reciprocal",
-        merit: Merit = "estimated",
-        n_groups: int | None = None,
-        control: float = 0.5,
-        regularization: float = 1.0,
-        clip: float = 0.01,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            regularization=regularization,
-            clip=clip,
-            seed=seed,
-        )
+    def __init__(self, n_features: int, *, control: float = 0.5, **others: Unpack[GroupArguments]) -> None:
+        super().__init__(n_features, **others)
         self.control = check_number("control", control, at_least=0.0, at_most=1.0)
 
     def _choose(self, query: Query, scores: Floats, rng: np.random.Generator, memory: Memory) -> Ints:
         assert query.groups is not None
-        ties, order = rng.permutation(self.n_groups), best_first(scores, rng)
+        ties, keys = rng.random(self.n_groups), rng.random(len(scores))
         wanted, n = self.control * self.shares(), min(self.length, len(scores))
-        return mixed_list(order, query.groups, scores, wanted, 1.0 - self.control, ties, n)
+        return mixed_list(scores, keys, query.groups, wanted, 1.0 - self.control, ties, n)

@@ -7,8 +7,8 @@ not on a ranker's list. Equal scores go by the smaller of random keys, alike for
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.learning.linear import pick_top
-from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
-from cython.cimports.libc.math import INFINITY, exp, log, pow
+from cython.cimports.fairexp.kernels.numbers import ConstFloat
+from cython.cimports.libc.math import INFINITY, pow
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
 
@@ -98,10 +98,9 @@ def draft(scores: ConstFloat[:, ::1], uniforms: ConstFloat[::1], shown: int64_t[
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _rank(
+def rank_of(
     scores: cython.p_const_double, keys: ConstFloat[::1], n: cython.Py_ssize_t, document: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """How many documents stand above `document` on the list by `scores` (n,)."""
@@ -158,7 +157,7 @@ class _Lists:
             chances[ranker] = 0.0
             if self.scores[ranker, document] == -INFINITY:
                 continue
-            rank = _rank(cython.address(self.scores[ranker, 0]), self.keys, self.scores.shape[1], document)
+            rank = rank_of(cython.address(self.scores[ranker, 0]), self.keys, self.scores.shape[1], document)
             share = self.share[rank]
             chances[ranker] = 1.0 if self.left[ranker] == 1 else min(share / self.rest[ranker], 1.0)
             self.rest[ranker] = max(self.rest[ranker] - share, 0.0)
@@ -232,20 +231,6 @@ def draw(
             lists.take(shown[at], chances[at])
 
 
-def replay(
-    scores: ConstFloat[:, ::1],
-    keys: ConstFloat[::1],
-    shown: ConstInt[::1],
-    power: cython.double,
-    chances: cython.double[:, ::1],
-) -> None:
-    """Fills `chances` (m, r) as `draw` does, for documents `shown` (m,) that others have chosen."""
-    lists = _Lists(scores, keys, power)
-    with cython.nogil:
-        for at in range(shown.shape[0]):
-            lists.take(shown[at], chances[at])
-
-
 def expected_signs(chances: ConstFloat[:, ::1], base: cython.Py_ssize_t):
     """Of each ranker (r,): P(more clicks are its than ranker `base`'s) - P(fewer are), over who placed what.
 
@@ -267,43 +252,14 @@ def expected_signs(chances: ConstFloat[:, ::1], base: cython.Py_ssize_t):
                 for each in range(r):
                     total += chances[i, each]
                 steps[0, i], steps[1, i] = chances[i, ranker] / total, chances[i, base] / total
-            signs[ranker] = _expected_sign(steps, c, odds)
+            signs[ranker] = sign_of_sum(steps, c, odds)
     return result
-
-
-def replayed_sign(
-    chances: ConstFloat[:, ::1],
-    clicks: ConstBool[::1],
-    ranker: cython.Py_ssize_t,
-    base: cython.Py_ssize_t,
-    log_chance: cython.double,
-) -> float:
-    """`expected_signs` of one ranker where it and `base` alone made the list, times how much more likely these two were
-    to make it than those who did, with probability e^log_chance.
-
-    `chances` (m, r) are those of all documents shown, `clicks` (m,) say which were clicked.
-    """
-    m = clicks.shape[0]
-    steps: cython.double[:, ::1] = np.empty((2, m))
-    odds: cython.double[:, ::1] = np.empty((2, 2 * m + 3))
-    total: cython.double
-    c: cython.Py_ssize_t = 0
-    gain: cython.double = -log_chance
-    with cython.nogil:
-        for i in range(m):
-            total = chances[i, ranker] + chances[i, base]
-            gain += log(0.5 * total)
-            if clicks[i]:
-                steps[0, c], steps[1, c] = chances[i, ranker] / total, chances[i, base] / total
-                c += 1
-        sign = _expected_sign(steps, c, odds)
-    return exp(gain) * sign
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _expected_sign(steps: cython.double[:, ::1], c: cython.Py_ssize_t, odds: cython.double[:, ::1]) -> cython.double:
+def sign_of_sum(steps: cython.double[:, ::1], c: cython.Py_ssize_t, odds: cython.double[:, ::1]) -> cython.double:
     """The expected sign of a sum of `c` independent steps: 1 with probability `steps[0]`, -1 with `steps[1]`, else 0.
 
     The distribution of the sum is built step by step; `odds` has two rows of at least 2c + 3.

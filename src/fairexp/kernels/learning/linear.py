@@ -41,30 +41,6 @@ def _dot(a: ConstFloat[::1], b: ConstFloat[::1]) -> cython.double:
     return _add_lanes(lanes) + rest
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _four_dots(a: ConstFloat[::1], b: cython.p_const_double, products: cython.p_double) -> cython.void:
-    """`_dot` of `a` (d,) and each of four rows `b` (4, d): four chains of sums at once, each as in `_dot`."""
-    lanes = cython.declare(cython.double[4][8])
-    rest: cython.double
-    d = a.shape[0]
-    whole = d - d % 8
-    for each in range(4):
-        for lane in range(8):
-            lanes[each][lane] = 0.0
-    for j in range(0, whole, 8):
-        for each in range(4):
-            for lane in range(8):
-                lanes[each][lane] += a[j + lane] * b[each * d + j + lane]
-    for each in range(4):
-        rest = 0.0
-        for j in range(whole, d):
-            rest += a[j] * b[each * d + j]
-        products[each] = _add_lanes(lanes[each]) + rest
-
-
 def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     """`features @ weights` (n,), equal for equal rows."""
     result = np.empty(features.shape[0])
@@ -89,21 +65,17 @@ def rival_scores(
     features: ConstFloat[:, ::1], weights: ConstFloat[::1], directions: ConstFloat[:, ::1], step: cython.double
 ):
     """Scores (1 + c, n) by `weights`, and by `weights + step * direction` for each of `directions` (c, d)."""
-    result = np.empty((1 + directions.shape[0], features.shape[0]))
+    n, c = features.shape[0], directions.shape[0]
+    result = np.empty((1 + c, n))
     scores: cython.double[:, ::1] = result
-    products = cython.declare(cython.double[4])
-    c = directions.shape[0]
     with cython.nogil:
-        for i in range(features.shape[0]):
-            scores[0, i] = _dot(features[i], weights)
-        for first in range(0, c - c % 4, 4):
-            for i in range(features.shape[0]):
-                _four_dots(features[i], cython.address(directions[first, 0]), products)
-                for each in range(4):
-                    scores[1 + first + each, i] = scores[0, i] + step * products[each]
-        for rival in range(c - c % 4, c):
-            for i in range(features.shape[0]):
-                scores[1 + rival, i] = scores[0, i] + step * _dot(features[i], directions[rival])
+        for top in range(0, n, 16):  # so that their features stay in the nearest memory while all models score them
+            end = min(top + 16, n)
+            for i in range(top, end):
+                scores[0, i] = _dot(features[i], weights)
+            for rival in range(c):
+                for i in range(top, end):
+                    scores[1 + rival, i] = scores[0, i] + step * _dot(features[i], directions[rival])
     return result
 
 
@@ -120,6 +92,38 @@ def scale_to_unit(vectors: cython.double[:, ::1]) -> None:
                 vectors[i, j] /= length
 
 
+def project(direction: ConstFloat[::1], documents: ConstFloat[:, ::1], smallest: cython.double):
+    """`direction` (d,) projected onto the span of `documents` (m, d).
+
+    Rows are made orthogonal to those before them, twice, because rounding leaves something the first time. One of which
+    less than `smallest` times the longest row's length is left adds nothing to the span.
+    """
+    m, d = documents.shape[0], documents.shape[1]
+    basis: cython.double[:, ::1] = np.array(documents)
+    result = np.zeros(d)
+    projected: cython.double[::1] = result
+    longest: cython.double = 0.0
+    along: cython.double
+    length: cython.double
+    with cython.nogil:
+        for i in range(m):
+            longest = max(longest, sqrt(_dot(basis[i], basis[i])))
+        for i in range(m):
+            for _ in range(2):
+                for before in range(i):
+                    along = _dot(basis[i], basis[before])
+                    for j in range(d):
+                        basis[i, j] -= along * basis[before, j]
+            length = sqrt(_dot(basis[i], basis[i]))
+            length = 1.0 / length if length > smallest * longest else 0.0
+            for j in range(d):
+                basis[i, j] *= length
+            along = _dot(direction, basis[i])
+            for j in range(d):
+                projected[j] += along * basis[i, j]
+    return result
+
+
 def bounded_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1], max_norm: cython.double):
     """`features @ weights` (n,) with every row of `features` shortened to a length of at most `max_norm`."""
     result = np.empty(features.shape[0])
@@ -133,6 +137,27 @@ def bounded_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1], max_n
             if squares > max_norm * max_norm:
                 total *= max_norm / sqrt(squares)
             scores[i] = total
+    return result
+
+
+def shorten(features: ConstFloat[:, ::1], max_norm: cython.double):
+    """`features` (n, d) with every row shortened to a length of at most `max_norm`; None where no row is longer."""
+    n, d = features.shape[0], features.shape[1]
+    factors: cython.double[::1] = np.empty(n)
+    is_longer: cython.bint = False
+    with cython.nogil:
+        for i in range(n):
+            length = sqrt(_dot(features[i], features[i]))
+            factors[i] = max_norm / length if length > max_norm else 1.0
+            is_longer = is_longer or length > max_norm
+    if not is_longer:
+        return None
+    result = np.empty((n, d))
+    shorter: cython.double[:, ::1] = result
+    with cython.nogil:
+        for i in range(n):
+            for j in range(d):
+                shorter[i, j] = features[i, j] * factors[i]
     return result
 
 

@@ -6,7 +6,7 @@ inverse is V - S' (I + X S')^-1 S = V - H'H, where L H = S and L is the lower Ch
 
 import cython
 from cython.cimports.fairexp.kernels.numbers import ConstFloat
-from cython.cimports.libc.math import sqrt
+from cython.cimports.libc.math import INFINITY, log, sqrt
 
 
 @cython.cfunc
@@ -65,19 +65,22 @@ def absorb(
     S: cython.double[:, ::1],
     L: cython.double[:, ::1],
     max_leverage: cython.double,
-) -> cython.bint:
-    """Bring the inverse `V` up to date with rows X; False, and V as it was, if an x'Vx is beyond `max_leverage`.
+) -> float:
+    """Bring the inverse `V` up to date with rows X, and return the logarithm of det(I + X V X').
+
+    If an x'Vx is beyond `max_leverage`, V stays as it was, and minus infinity is returned.
 
     `S` (m, d) is X V and is lost; `L` (m, m) is X V X' and becomes the Cholesky factor of I + X V X'.
     """
     m, d = S.shape[0], S.shape[1]
     total: cython.double
     largest: cython.double = 0.0
+    log_det: cython.double = 0.0
     for i in range(m):
         largest = max(largest, L[i, i])
         L[i, i] += 1.0
     if not largest <= max_leverage:
-        return False
+        return -INFINITY
     with cython.nogil:
         for i in range(m):
             for j in range(i + 1):
@@ -86,6 +89,7 @@ def absorb(
                     total -= L[i, c] * L[j, c]
                 L[i, j] = total / L[j, j] if j < i else sqrt(total)
         for i in range(m):
+            log_det += 2.0 * log(L[i, i])
             for j in range(i):
                 total = L[i, j]
                 for c in range(d):
@@ -95,4 +99,4 @@ def absorb(
                 S[i, c] *= total
         _add_upper(V, S, -1.0)
         _mirror(V)
-    return True
+    return log_det

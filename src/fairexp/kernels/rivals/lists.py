@@ -2,8 +2,11 @@
 
 import cython
 import numpy as np
+from cython.cimports.fairexp.kernels.learning.linear import pick_top
 from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
 from cython.cimports.libc.stdint import int64_t
+
+ANY = cython.declare(cython.long, -1)
 
 
 def click_chances(rates: ConstFloat[::1], patience: cython.double):
@@ -46,114 +49,144 @@ def click_chances(rates: ConstFloat[::1], patience: cython.double):
     return result
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _best(
+    scores: ConstFloat[::1], keys: ConstFloat[::1], groups: ConstInt[::1], used: cython.uchar[::1], wanted: int64_t
+) -> cython.Py_ssize_t:
+    """The best document that is not `used`, of group `wanted` unless that is ANY; -1 where there is none."""
+    found: cython.Py_ssize_t = -1
+    for i in range(scores.shape[0]):
+        if used[i] or (wanted != ANY and groups[i] != wanted):
+            continue
+        if found < 0 or scores[i] > scores[found] or (scores[i] == scores[found] and keys[i] < keys[found]):
+            found = i
+    return found
+
+
+def lifted_list(
+    scores: ConstFloat[::1],
+    weight: cython.double,
+    lift: ConstFloat[::1],
+    of: ConstInt[::1],
+    keys: ConstFloat[::1],
+    k: cython.Py_ssize_t,
+):
+    """The min(k, n) documents that are best by `weight` times score plus the `lift` (m,) of their unit `of` (n,).
+
+    Equals go by the smaller of `keys` (n,).
+    """
+    n = scores.shape[0]
+    result = np.empty(min(k, n), dtype=np.int64)
+    best: int64_t[::1] = result
+    lifted: cython.double[::1] = np.empty(n)
+    with cython.nogil:
+        for i in range(n):
+            lifted[i] = weight * scores[i] + lift[of[i]]
+        pick_top(cython.address(lifted[0]), keys, n, cython.address(best[0]), best.shape[0])
+    return result
+
+
 def worst_off_list(
-    order: ConstInt[::1],
+    scores: ConstFloat[::1],
+    keys: ConstFloat[::1],
     groups: ConstInt[::1],
     had: ConstFloat[:, ::1],
     merit: ConstFloat[::1],
     P: ConstFloat[::1],
     fair: ConstBool[::1],
-    ties: ConstInt[::1],
+    ties: ConstFloat[::1],
 ):
-    """A list (k,) from documents in `order` (n,), the best first: where `fair` (k,), the worst-off group's best.
+    """A list (k,) by `scores` (n,), equals by `keys` (n,): where `fair` (k,), the worst-off group's best document.
 
     Worst off is the group with the least exposure `had` (G, k) down to this position, with what this list gives it, per
-    `merit` (G,); equals go by their place in `ties` (G,). Groups without documents left do not count.
+    `merit` (G,); equals go by the smaller of `ties` (G,). Groups without documents left do not count.
     """
-    n, k, n_groups = order.shape[0], P.shape[0], merit.shape[0]
+    n, k, n_groups = scores.shape[0], P.shape[0], merit.shape[0]
     result = np.empty(k, dtype=np.int64)
     shown: int64_t[::1] = result
     now: cython.double[::1] = np.zeros(n_groups)
     depth: cython.double[::1] = np.zeros(n_groups)
-    left: int64_t[::1] = np.bincount(groups, minlength=n_groups).astype(np.int64)
+    left: int64_t[::1] = np.bincount(groups, minlength=n_groups)
     used: cython.uchar[::1] = np.zeros(n, dtype=np.uint8)
     least: cython.double
     standing: cython.double
     with cython.nogil:
         for p in range(k):
-            wanted: cython.Py_ssize_t = -1
+            wanted: cython.Py_ssize_t = ANY
             least = 0.0
             for g in range(n_groups):
                 depth[g] += had[g, p]
-            if fair[p]:
-                for t in range(n_groups):
-                    group = ties[t]
-                    if left[group] == 0:
-                        continue
-                    standing = (depth[group] + now[group]) / merit[group]
-                    if wanted < 0 or standing < least:
-                        wanted, least = group, standing
-            for place in range(n):
-                document = order[place]
-                if not used[place] and (wanted < 0 or groups[document] == wanted):
-                    used[place] = 1
-                    shown[p] = document
-                    now[groups[document]] += P[p]
-                    left[groups[document]] -= 1
-                    break
+                if not fair[p] or left[g] == 0:
+                    continue
+                standing = (depth[g] + now[g]) / merit[g]
+                if wanted == ANY or standing < least or (standing == least and ties[g] < ties[wanted]):
+                    wanted, least = g, standing
+            document = _best(scores, keys, groups, used, wanted)
+            used[document] = 1
+            shown[p] = document
+            now[groups[document]] += P[p]
+            left[groups[document]] -= 1
     return result
 
 
-def template_list(order: ConstInt[::1], groups: ConstInt[::1], template: ConstInt[::1]):
-    """A list (k,) with the group that `template` (k,) names at each position, its best by `order` (n,).
+def template_list(scores: ConstFloat[::1], keys: ConstFloat[::1], groups: ConstInt[::1], template: ConstInt[::1]):
+    """A list (k,) with the group that `template` (k,) names at each position, its best by `scores` (n,).
 
-    Where that group has no document left, the best of all that are left.
+    Where that group has no document left, the best of all that are left. Equals go by the smaller of `keys` (n,).
     """
-    n, k = order.shape[0], template.shape[0]
+    k = template.shape[0]
     result = np.empty(k, dtype=np.int64)
     shown: int64_t[::1] = result
-    used: cython.uchar[::1] = np.zeros(n, dtype=np.uint8)
+    used: cython.uchar[::1] = np.zeros(scores.shape[0], dtype=np.uint8)
     with cython.nogil:
         for p in range(k):
-            chosen: cython.Py_ssize_t = -1
-            for place in range(n):
-                if used[place]:
-                    continue
-                if groups[order[place]] == template[p]:
-                    chosen = place
-                    break
-                if chosen < 0:
-                    chosen = place
-            used[chosen] = 1
-            shown[p] = order[chosen]
+            document = _best(scores, keys, groups, used, template[p])
+            if document < 0:
+                document = _best(scores, keys, groups, used, ANY)
+            used[document] = 1
+            shown[p] = document
     return result
 
 
 def mixed_list(
-    order: ConstInt[::1],
-    groups: ConstInt[::1],
     scores: ConstFloat[::1],
+    keys: ConstFloat[::1],
+    groups: ConstInt[::1],
     wanted: ConstFloat[::1],
     weight: cython.double,
-    ties: ConstInt[::1],
+    ties: ConstFloat[::1],
     k: cython.Py_ssize_t,
 ):
     """A list (k,) by `weight` times score plus `wanted` (G,) times 1 - the group's share of the list so far.
 
-    Documents of a group come in `order` (n,), the best first; equal groups go by their place in `ties` (G,).
+    Documents of a group come by `scores` (n,), equals by `keys` (n,); equal groups go by the smaller of `ties` (G,).
     """
-    n, n_groups = order.shape[0], wanted.shape[0]
+    n_groups = wanted.shape[0]
     result = np.empty(k, dtype=np.int64)
     shown: int64_t[::1] = result
     counts: int64_t[::1] = np.zeros(n_groups, dtype=np.int64)
-    at: int64_t[::1] = np.zeros(n_groups, dtype=np.int64)
+    head: int64_t[::1] = np.empty(n_groups, dtype=np.int64)
+    used: cython.uchar[::1] = np.zeros(scores.shape[0], dtype=np.uint8)
     best: cython.double
     value: cython.double
     with cython.nogil:
+        for g in range(n_groups):
+            head[g] = _best(scores, keys, groups, used, g)
         for p in range(k):
             chosen: cython.Py_ssize_t = -1
             best = 0.0
-            for t in range(n_groups):
-                group = ties[t]
-                while at[group] < n and groups[order[at[group]]] != group:
-                    at[group] += 1
-                if at[group] == n:
+            for g in range(n_groups):
+                if head[g] < 0:
                     continue
-                value = wanted[group] * (1.0 - cython.cast(cython.double, counts[group]) / max(p, 1))
-                value += weight * scores[order[at[group]]]
-                if chosen < 0 or value > best:
-                    chosen, best = group, value
-            shown[p] = order[at[chosen]]
-            at[chosen] += 1
+                value = wanted[g] * (1.0 - cython.cast(cython.double, counts[g]) / max(p, 1))
+                value += weight * scores[head[g]]
+                if chosen < 0 or value > best or (value == best and ties[g] < ties[chosen]):
+                    chosen, best = g, value
+            shown[p] = head[chosen]
+            used[head[chosen]] = 1
             counts[chosen] += 1
+            head[chosen] = _best(scores, keys, groups, used, chosen)
     return result

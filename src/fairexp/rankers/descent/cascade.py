@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.randomness import Seed
 from fairexp.rankers.descent.recent import Recent
 from fairexp.rankers.descent.rivals import mean_of, unit_vectors
-from fairexp.rankers.descent.similarity import SimMGD
+from fairexp.rankers.descent.similarity import SimMGD, SimMGDArguments
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
@@ -32,29 +31,9 @@ class CMGD(SimMGD):
     """
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        candidates: int = 19,
-        references: int = 50,
-        window: int = 10,
-        threshold: float = 0.01,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
+        self, n_features: int, *, window: int = 10, threshold: float = 0.01, **others: Unpack[SimMGDArguments]
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            candidates=candidates,
-            references=references,
-            step=step,
-            learning_rate=learning_rate,
-            decay=decay,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.window = check_count("window", window)
         self.threshold = check_number("threshold", threshold, above=0.0)
         self._mixture: Floats = np.zeros(self.references)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats, State
-from fairexp.kernels.learning.linear import rival_scores
-from fairexp.randomness import Seed
-from fairexp.rankers.descent.history import History, chances_of, log_chance
-from fairexp.rankers.descent.rivals import RivalRanker, directions_of, unit_vectors
+from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.kernels.learning.linear import top_documents
+from fairexp.rankers.arguments import RivalArguments
+from fairexp.rankers.descent.history import History, chances_of
+from fairexp.rankers.descent.rivals import RivalRanker, unit_vectors
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
@@ -42,17 +41,13 @@ class CPS(RivalRanker):
         self,
         n_features: int,
         *,
-        length: int = 10,
         pool: int = 6,
         history: int = 10,
         replays: int = 10,
         max_candidates: int = 50,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
+        **others: Unpack[RivalArguments],
     ) -> None:
-        super().__init__(n_features, length=length, step=step, learning_rate=learning_rate, decay=decay, seed=seed)
+        super().__init__(n_features, **others)
         self.pool = check_count("pool", pool)
         self.history = check_count("history", history)
         self.replays = check_count("replays", replays)
@@ -65,29 +60,28 @@ class CPS(RivalRanker):
 
     def _selected(self, pool: Floats, rng: np.random.Generator) -> int:
         """The number of the direction in `pool` (p, d) that wins the tournament."""
-        chances = self._past.chances(self.weights, pool, self.step, rng)
-        even = np.full(len(chances), 1.0 / len(chances)) if chances else None
-        left = list(range(len(pool)))
-        while len(left) > 1:
-            one, other = rng.permutation(len(left))[:2].tolist()
-            drawn = [] if even is None else rng.multinomial(self.replays, even).tolist()
-            said = (n * self._past.said(at, chances[at], left[one], left[other]) for at, n in enumerate(drawn) if n)
-            outcome = sum(said)
-            loses = outcome < 0.0 or (outcome == 0.0 and rng.random() < 0.5)
-            left.pop(other if loses else one)
+        left, n_lists = list(range(len(pool))), len(self._past)
+        chances = self._past.chances(self.weights, pool, self.step, rng.random(self._past.n_candidates))
+        coins = rng.random((len(pool) - 1, 3)).tolist()
+        times = rng.multinomial(self.replays, [1.0 / n_lists] * n_lists, len(coins)) if n_lists else None
+        for match, (first, second, coin) in enumerate(coins):
+            one = left.pop(int(first * len(left)))
+            other = left.pop(int(second * len(left)))
+            outcome = 0.0 if times is None else float(times[match] @ self._past.said(chances, one, other))
+            left.append(other if outcome > 0.0 or (outcome == 0.0 and coin < 0.5) else one)
         return left[0]
 
-    def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        ranking = super()._rank(query, rng)
+    def _noted(self, query: Query, shown: Ints, scores: Floats, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         is_other = np.ones(query.n_candidates, dtype=np.bool_)
-        is_other[ranking.shown] = False
-        best = np.argsort(-self._score(query.features), kind="stable")
-        most = max(self.max_candidates - len(ranking), 0)
-        others = query.features.take(best[is_other[best]][:most], axis=0)
-        kept = np.concatenate([ranking.features, others])
-        scores = rival_scores(kept, self.weights, directions_of(ranking), self.step)
-        chance = log_chance(chances_of(scores, rng.random(len(kept)), len(ranking)))
-        return replace(ranking, memory={**ranking.memory, "others": others, "log_chance": np.array(chance)})
+        is_other[shown] = False
+        others = np.flatnonzero(is_other)
+        most = max(self.max_candidates - len(shown), 0)
+        if len(others) > most:
+            others = others[top_documents(scores[0, others], np.zeros(len(others)), most)]
+        kept = np.concatenate([shown, others])
+        chances = chances_of(scores.take(kept, axis=1), rng.random(len(kept)), len(shown))
+        chance = float(np.log(chances.mean(axis=1)).sum())
+        return {"others": query.features.take(others, axis=0), "log_chance": np.array(chance)}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         super()._update(ranking, clicks)

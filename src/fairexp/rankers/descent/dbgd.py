@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
 from fairexp.arrays import Floats, Ints
-from fairexp.randomness import Seed
+from fairexp.rankers.arguments import RivalArguments
 from fairexp.rankers.descent.rivals import RivalRanker, directions_of, unit_vectors
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice
@@ -36,14 +36,10 @@ class DBGD(RivalRanker):
         self,
         n_features: int,
         *,
-        length: int = 10,
         interleaving: Literal["team-draft", "probabilistic"] = "team-draft",
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
+        **others: Unpack[RivalArguments],
     ) -> None:
-        super().__init__(n_features, length=length, step=step, learning_rate=learning_rate, decay=decay, seed=seed)
+        super().__init__(n_features, **others)
         self.interleaving = check_choice("interleaving", interleaving, ("team-draft", "probabilistic"))
         self.uses_grades = self.interleaving == "team-draft"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import sqrt
+from typing import Any, Unpack
 
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.randomness import Seed
+from fairexp.kernels.learning.linear import project
+from fairexp.rankers.arguments import RivalArguments
 from fairexp.rankers.descent.mgd import MGD
 from fairexp.rankers.descent.recent import Recent
 from fairexp.rankers.descent.rivals import directions_of, mean_of
@@ -20,7 +22,7 @@ BELOW_LAST_CLICK = 2
 """Documents down to so many below the last click are taken to have been seen."""
 
 SMALLEST = 1e-10
-"""Directions in which documents differ by less than this share of the most are left to rounding."""
+"""What is left of a document beyond others, and is less than this share of the longest, is left to rounding."""
 
 
 class DSP(MGD):
@@ -39,26 +41,9 @@ class DSP(MGD):
     rescaling = "factor"
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        candidates: int = 1,
-        viewed: int = 10,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
+        self, n_features: int, *, candidates: int = 1, viewed: int = 10, **others: Unpack[RivalArguments]
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            candidates=candidates,
-            step=step,
-            learning_rate=learning_rate,
-            decay=decay,
-            seed=seed,
-        )
+        super().__init__(n_features, candidates=candidates, **others)
         self.viewed = check_count("viewed", viewed)
         self._seen = Recent(self.viewed, self.n_features)
 
@@ -96,8 +81,6 @@ def projection(direction: Floats, documents: Floats) -> Floats:
     >>> projection(np.array([3.0, 4.0, 5.0]), np.array([[2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
     array([1., 0., 0.])
     """
-    _, sizes, basis = np.linalg.svd(documents, full_matrices=False)
-    basis = basis[sizes > SMALLEST * sizes[0]]
-    projected: Floats = (basis @ direction) @ basis
-    length = float(np.linalg.norm(projected))
+    projected = project(direction, documents, SMALLEST)
+    length = sqrt(float(projected @ projected))
     return projected / length if length > SMALLEST else np.zeros_like(projected)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
-from fairexp.randomness import Seed
 from fairexp.rankers.descent.rivals import RivalRanker, directions_of, unit_vectors
 from fairexp.types import Query, Ranking
 
@@ -23,18 +22,6 @@ class DPDBGD(RivalRanker):
     """
 
     first_contestant = 1
-
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(n_features, length=length, step=step, learning_rate=learning_rate, decay=decay, seed=seed)
 
     def _directions(self, query: Query, rng: np.random.Generator) -> Floats:
         one = unit_vectors(1, self.n_features, rng)

@@ -7,8 +7,8 @@ import numpy as np
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import StateError
 from fairexp.interleaving.probabilistic import RANK_POWER
-from fairexp.kernels.learning.interleaving import replay, replayed_sign
 from fairexp.kernels.learning.linear import rival_scores
+from fairexp.kernels.learning.replays import replay_lists, said
 from fairexp.rankers.matching import Matching
 
 NAMES = ("features", "clicks", "size", "length", "log_chance")
@@ -42,26 +42,28 @@ class History:
         self.size[place], self.length[place], self.log_chance[place] = n, m, log_chance
         self.now += 1
 
-    def chances(self, weights: Floats, directions: Floats, step: float, rng: np.random.Generator) -> list[Floats]:
-        """For each list the chances (m, c) with which rivals in `directions` (c, d) would have placed its documents."""
+    @property
+    def n_candidates(self) -> int:
+        """How many candidates are kept of a list."""
+        return int(self.features.shape[1])
+
+    def chances(self, weights: Floats, directions: Floats, step: float, keys: Floats) -> Floats:
+        """The chances (h, k, c) with which rivals in `directions` (c, d) would have placed each list's documents.
+
+        `keys` (n,) settle ties between the candidates of a list.
+        """
         h, (_, n, d) = len(self), self.features.shape
         scores = rival_scores(self.features[:h].reshape(h * n, d), weights, directions, step)[1:]
-        by_list = scores.reshape(len(directions), h, n)
-        keys = np.asarray(rng.random(n))
-        parts = zip(self.size[:h].tolist(), self.length[:h].tolist(), strict=True)
-        return [
-            chances_of(np.ascontiguousarray(by_list[:, place, :size]), keys[:size], length)
-            for place, (size, length) in enumerate(parts)
-        ]
+        return replay_lists(scores, keys, self.size[:h], self.length[:h], RANK_POWER, self.clicks.shape[1])
 
-    def said(self, place: int, chances: Floats, one: int, other: int) -> float:
-        """What one list says of two rankers of those with `chances` (m, r): above 0 the other is better.
+    def said(self, chances: Floats, one: int, other: int) -> Floats:
+        """What each list (h,) says of two rankers of those with `chances` (h, k, r): above 0 the other is better.
 
         The preference by its clicks, had the two made this list, times how much more likely the two were to make it
         than those who did: its mean over the lists that those would show is that of a live comparison.
         """
-        clicks, logged = self.clicks[place, : len(chances)], float(self.log_chance[place])
-        return float(replayed_sign(chances, clicks, other, one, logged))
+        h = len(self)
+        return said(chances, self.clicks[:h], self.length[:h], self.log_chance[:h], one, other)
 
     def take_over(self, before: History, matching: Matching) -> None:
         """Be what `before` was, as if with the present features."""
@@ -87,11 +89,5 @@ class History:
 
 def chances_of(scores: Floats, keys: Floats, m: int) -> Floats:
     """The chances (m, r) with which each ranker would have placed the first `m` documents, given `scores` (r, n)."""
-    chances = np.empty((m, len(scores)))
-    replay(scores, keys, np.arange(m), RANK_POWER, chances)
+    chances: Floats = replay_lists(scores, keys, np.array([len(keys)]), np.array([m]), RANK_POWER, m)[0]
     return chances
-
-
-def log_chance(chances: Floats) -> float:
-    """The logarithm of the probability of a whole list, given the `chances` (m, r) of each ranker at each position."""
-    return float(np.log(chances.mean(axis=1)).sum())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.randomness import Seed
+from fairexp.rankers.arguments import RivalArguments
 from fairexp.rankers.descent.rivals import RivalRanker, unit_vectors
 from fairexp.types import Query
 from fairexp.validation import check_count
@@ -24,18 +26,8 @@ class MGD(RivalRanker):
 
     relative_cost = 2.5
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        candidates: int = 9,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(n_features, length=length, step=step, learning_rate=learning_rate, decay=decay, seed=seed)
+    def __init__(self, n_features: int, *, candidates: int = 9, **others: Unpack[RivalArguments]) -> None:
+        super().__init__(n_features, **others)
         self.candidates = check_count("candidates", candidates)
 
     def _directions(self, query: Query, rng: np.random.Generator) -> Floats:
@@ -54,23 +46,5 @@ class PMGD(MGD):
     interleaving = "probabilistic"
     relative_cost = 10.0
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        candidates: int = 49,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            candidates=candidates,
-            step=step,
-            learning_rate=learning_rate,
-            decay=decay,
-            seed=seed,
-        )
+    def __init__(self, n_features: int, *, candidates: int = 49, **others: Unpack[RivalArguments]) -> None:
+        super().__init__(n_features, candidates=candidates, **others)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.randomness import Seed
+from fairexp.rankers.arguments import RivalArguments
 from fairexp.rankers.descent.rivals import RivalRanker
 from fairexp.types import Query
 from fairexp.validation import check_count
@@ -25,18 +27,8 @@ class MPDGD(RivalRanker):
 
     relative_cost = 2.0
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        axes: int = 4,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(n_features, length=length, step=step, learning_rate=learning_rate, decay=decay, seed=seed)
+    def __init__(self, n_features: int, *, axes: int = 4, **others: Unpack[RivalArguments]) -> None:
+        super().__init__(n_features, **others)
         self.axes = check_count("axes", axes)
 
     def _directions(self, query: Query, rng: np.random.Generator) -> Floats:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.learning.linear import scale_to_unit
-from fairexp.randomness import Seed
+from fairexp.rankers.arguments import MGDArguments
 from fairexp.rankers.descent.hard_queries import HardQueries
 from fairexp.rankers.descent.mgd import MGD
 from fairexp.rankers.descent.recent import Recent
@@ -35,28 +35,8 @@ class NSGD(MGD):
 
     relative_cost = 8.0
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        candidates: int = 9,
-        losers: int = 60,
-        avoided: int = 25,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            candidates=candidates,
-            step=step,
-            learning_rate=learning_rate,
-            decay=decay,
-            seed=seed,
-        )
+    def __init__(self, n_features: int, *, losers: int = 60, avoided: int = 25, **others: Unpack[MGDArguments]) -> None:
+        super().__init__(n_features, **others)
         self.losers = check_count("losers", losers)
         self.avoided = check_count("avoided", avoided)
         self._lost = Recent(self.losers, self.n_features + 1)

@@ -38,7 +38,14 @@ class RivalRanker(Climber):
     """0 where the current ranker's list is in the mix, 1 where only those of its rivals are."""
 
     def __init__(
-        self, n_features: int, *, length: int, step: float, learning_rate: float, decay: float, seed: Seed
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        step: float = 1.0,
+        learning_rate: float = 0.01,
+        decay: float = 1.0,
+        seed: Seed = None,
     ) -> None:
         super().__init__(n_features, length=length, learning_rate=learning_rate, decay=decay, seed=seed)
         self.step = check_number("step", step, above=0.0)
@@ -60,11 +67,17 @@ class RivalRanker(Climber):
         else:
             credit = np.empty((m, len(contestants)))
             draw(contestants, uniforms[:n], uniforms[n:], RANK_POWER, shown, credit)
-        return self._show(query, shown, scores[0], memory={**memory, "credit": credit})
+        memory["credit"] = credit
+        memory.update(self._noted(query, shown, scores, rng))
+        return self._show(query, shown, scores[0], memory=memory)
 
     def _trial(self, query: Query, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """What to remember of this round's rivals: their `directions` (c, d), and whatever else a ranker needs."""
         return {"directions": self._directions(query, rng)}
+
+    def _noted(self, query: Query, shown: Ints, scores: Floats, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """What else to remember of documents `shown` (m,), given all `scores` (1 + c, n): the ranker's, its rivals'."""
+        return {}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         winners = np.flatnonzero(self._lead(ranking, clicks)[1:] > 0.0)

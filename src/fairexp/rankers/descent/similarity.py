@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import StateError
-from fairexp.randomness import Seed
+from fairexp.rankers.arguments import MGDArguments, RivalArguments
 from fairexp.rankers.descent.mgd import PMGD
 from fairexp.rankers.descent.recent import Recent
 from fairexp.rankers.descent.rivals import unit_vectors, weight_rows
@@ -16,6 +16,12 @@ from fairexp.rankers.matching import Matching
 from fairexp.rankers.scaling import shortened
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
+
+
+class SimMGDArguments(MGDArguments, total=False):
+    """What every ranker takes that weighs references."""
+
+    references: int
 
 
 class SimMGD(PMGD):
@@ -35,26 +41,9 @@ class SimMGD(PMGD):
     relative_cost = 5.0
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        length: int = 10,
-        candidates: int = 19,
-        references: int = 50,
-        step: float = 1.0,
-        learning_rate: float = 0.01,
-        decay: float = 1.0,
-        seed: Seed = None,
+        self, n_features: int, *, candidates: int = 19, references: int = 50, **others: Unpack[RivalArguments]
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            candidates=candidates,
-            step=step,
-            learning_rate=learning_rate,
-            decay=decay,
-            seed=seed,
-        )
+        super().__init__(n_features, candidates=candidates, **others)
         self.references = check_count("references", references)
         self._known = Recent(self.references, self.n_features)
 

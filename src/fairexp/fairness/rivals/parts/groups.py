@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints, State
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory
+from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory, RelevanceArguments
+from fairexp.kernels.data.clicks import extremes
 from fairexp.kernels.learning.linear import linear_scores
-from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.rankers.scaling import shortened
@@ -27,6 +25,13 @@ MERIT_FLOOR = 1e-4
 DEFAULT_GROUPS = 2
 
 Merit = Sequence[float] | Floats | str
+
+
+class GroupArguments(RelevanceArguments, total=False):
+    """What every rival takes that knows groups."""
+
+    merit: Merit
+    n_groups: int | None
 
 
 class FairToGroups(LearnedRelevance):
@@ -42,17 +47,11 @@ class FairToGroups(LearnedRelevance):
         self,
         n_features: int,
         *,
-        length: int,
-        exposure: str | Path | ArrayLike,
-        merit: Merit,
-        n_groups: int | None,
-        regularization: float,
-        clip: float,
-        seed: Seed,
+        merit: Merit = "estimated",
+        n_groups: int | None = None,
+        **others: Unpack[RelevanceArguments],
     ) -> None:
-        super().__init__(
-            n_features, length=length, exposure=exposure, regularization=regularization, clip=clip, seed=seed
-        )
+        super().__init__(n_features, **others)
         self.merit = _check_merit(merit)
         self.n_groups = _count_groups(self.merit, n_groups)
         self.spent: Floats = np.zeros(self.n_groups)
@@ -109,9 +108,10 @@ class FairToGroups(LearnedRelevance):
         if query.groups is None:
             remedy = f"{type(self).__name__} balances the exposure of groups."
             raise ArgumentError("query.groups", "None", expected, remedy)
-        if query.groups.max() >= self.n_groups:
+        largest = extremes(query.groups)[1]
+        if largest >= self.n_groups:
             remedy = "Give the ranker a merit for every group, or n_groups where merit is estimated."
-            raise ArgumentError("query.groups", f"group {query.groups.max()}", expected, remedy)
+            raise ArgumentError("query.groups", f"group {largest}", expected, remedy)
 
     def _take_over(self, before: Any, matching: Matching) -> None:
         super()._take_over(before, matching)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,14 @@ Memory = dict[str, NDArray[Any]]
 _OWN = "relevance."
 
 
-def best_first(scores: Floats, rng: np.random.Generator) -> Ints:
-    """All documents (n,) by their `scores`, equal ones at random."""
-    return np.lexsort((rng.random(len(scores)), -scores))
+class RelevanceArguments(TypedDict, total=False):
+    """What every rival takes."""
+
+    length: int
+    exposure: str | Path | ArrayLike
+    regularization: float
+    clip: float
+    seed: Seed
 
 
 class LearnedRelevance(Ranker):
@@ -44,11 +49,11 @@ class LearnedRelevance(Ranker):
         self,
         n_features: int,
         *,
-        length: int,
-        exposure: str | Path | ArrayLike,
-        regularization: float,
-        clip: float,
-        seed: Seed,
+        length: int = 10,
+        exposure: str | Path | ArrayLike = "reciprocal",
+        regularization: float = 1.0,
+        clip: float = 0.01,
+        seed: Seed = None,
     ) -> None:
         super().__init__(n_features, length=length, seed=seed)
         self.exposure: Floats = exposure_curve(exposure, self.length)

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import sqrt
-
-import numpy as np
 
 from fairexp.arrays import Floats
+from fairexp.kernels.rivals.objectives import deviation, softmin, welfare
 
 Gradient = Callable[[Floats, Floats, float], Floats]
-
-
-def deviation(per_due: Floats, due: Floats, smoothing: float) -> Floats:
-    """Of minus the root of `smoothing` plus the mean squared deviation of what units have per what is due."""
-    n = len(due)
-    apart = per_due - per_due.sum() / n
-    return np.asarray(apart / (due * (-n * sqrt(smoothing + float(apart @ apart) / n))))
-
-
-def softmin(per_due: Floats, due: Floats, smoothing: float) -> Floats:
-    """Of a smooth minimum of what units have per what is due, at the scale `smoothing`."""
-    weights = np.exp((per_due.min() - per_due) / smoothing)
-    return np.asarray(weights / weights.sum() / due)
-
-
-def welfare(per_due: Floats, due: Floats, smoothing: float) -> Floats:
-    """Of the sum of due * log(`smoothing` + what a unit has per what is due)."""
-    return np.asarray(1.0 / (smoothing + per_due))
-
 
 OBJECTIVES: Mapping[str, Gradient] = {"deviation": deviation, "softmin": softmin, "welfare": welfare}
 
@@ -36,9 +15,8 @@ OBJECTIVES: Mapping[str, Gradient] = {"deviation": deviation, "softmin": softmin
 def gradient(name: str, received: Floats, merit: Floats, smoothing: float) -> Floats:
     """The gradient (m,) of objective `name` by the units' shares of exposure, at what they have `received` so far.
 
+    >>> import numpy as np
     >>> gradient("deviation", np.array([3.0, 1.0]), np.array([1.0, 1.0]), 0.0)
     array([-1.,  1.])
     """
-    due = merit / merit.sum()
-    total = received.sum()
-    return OBJECTIVES[name](received / (due * total if total > 0.0 else due), due, smoothing)
+    return OBJECTIVES[name](received, merit, smoothing)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError
-from fairexp.fairness.rivals.parts.groups import FairToGroups, Merit
+from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
 from fairexp.fairness.rivals.parts.learned import Memory
-from fairexp.randomness import Seed
+from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.bandits.parts.query_memory import UNKNOWN, Field, QueryMemory
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
@@ -36,6 +35,14 @@ class Standing(NamedTuple):
     of: Ints
 
 
+class LevelArguments(GroupArguments, total=False):
+    """What every rival takes that can be fair to groups or to documents."""
+
+    level: str
+    max_queries: int
+    max_documents: int
+
+
 class EitherLevel(FairToGroups):
     """Fair to groups over all queries (`level` "group"), or to the documents of each query by itself ("item").
 
@@ -48,27 +55,12 @@ class EitherLevel(FairToGroups):
         self,
         n_features: int,
         *,
-        length: int,
-        exposure: str | Path | ArrayLike,
-        merit: Merit,
-        n_groups: int | None,
-        level: str,
-        regularization: float,
-        clip: float,
-        max_queries: int,
-        max_documents: int,
-        seed: Seed,
+        level: str = "group",
+        max_queries: int = MAX_QUERIES,
+        max_documents: int = MAX_DOCUMENTS,
+        **others: Unpack[GroupArguments],
     ) -> None:
-        super().__init__(
-            n_features,
-            length=length,
-            exposure=exposure,
-            merit=merit,
-            n_groups=n_groups,
-            regularization=regularization,
-            clip=clip,
-            seed=seed,
-        )
+        super().__init__(n_features, **others)
         self.level = check_choice("level", level, LEVELS)
         self.max_queries, self.max_documents = max_queries, max_documents
         self.queries = QueryMemory(self._fields(), max_queries=max_queries, max_documents=max_documents)
