@@ -24,7 +24,7 @@ from fairexp.logs.learned import learn
 from fairexp.measures import NDCG
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.loop import play
-from fairexp.simulation.meter import Meter, heldout_ndcg
+from fairexp.simulation.meter import Meter
 from fairexp.statistics.intervals import Effect, effect
 from fairexp.users import load_user
 
@@ -84,7 +84,7 @@ def _one(
         played = play(ranker, rest, reader, rounds=n_rounds, rng=np.random.default_rng(seed))
         quality = [meter.row(each)[(NDCG @ LENGTH).name] for each in played]
         first.append(float(np.nanmean(np.array(quality[:FIRST], dtype=np.float64))))
-    final = [heldout_ndcg(ranker, test) or 0.0 for ranker in rankers[1:]]
+    final = [meter.heldout_ndcg(ranker, test) or 0.0 for ranker in rankers[1:]]
     return first[0], first[1], first[2], final[0], final[1]
 
 

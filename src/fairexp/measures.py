@@ -11,6 +11,16 @@ from dataclasses import dataclass, replace
 from fairexp.errors import ArgumentError
 
 MISSING = "-"
+ZERO, SKIP = "zero", "skip"
+IRRELEVANT = {
+    ZERO: "queries without a relevant document count as 0",
+    SKIP: "queries without a relevant document are left out",
+}
+"""What NDCG does with queries for which no order is better than another: one rule for online and held-out NDCG.
+
+The first is the default: which queries count then depends on the collection and not on its labels, and what is online
+and what is held out lie on one scale. Every table and chart says which rule it was made by.
+"""
 LONGEST = 4
 """Digits of a number before it loses some of those after the point: 0.123, 99.99 and 12,346 read alike."""
 
@@ -20,7 +30,8 @@ class Measure:
     """A quantity by name, with what people must know to read it; `cutoff` is how many positions count.
 
     `better` says which way is better: "higher", "lower", or "" where neither is. `digits` follow the point. Measures
-    over orders of magnitude are compared `by_ratio`, others by difference; a `share` is shown in percent.
+    over orders of magnitude, and never 0, are compared `by_ratio`, others by difference; a `share` is shown in percent.
+    What is `held_out` is measured on queries that were not served.
 
     >>> print(MAX_UF, NDCG @ 5)
     max UF nDCG@5
@@ -38,6 +49,7 @@ class Measure:
     share: bool = False
     source: str = ""
     """Who defined it, where it is not ours."""
+    held_out: bool = False
 
     @property
     def name(self) -> str:
@@ -82,6 +94,15 @@ def share_text(value: float) -> str:
     return "100%" if value == 1 else f"{math.floor(value * 1000) / 10:.1f}%"
 
 
+def check_irrelevant(rule: str) -> str:
+    """`rule` if it is one of `IRRELEVANT`, or an `ArgumentError`."""
+    if rule not in IRRELEVANT:
+        raise ArgumentError(
+            "irrelevant", repr(rule), " or ".join(f"{name} ({text})" for name, text in IRRELEVANT.items())
+        )
+    return rule
+
+
 NDCG = Measure(
     "nDCG", "NDCG", "How well the list that was shown in a round puts relevant documents on top.", "higher", 4, 10
 )
@@ -102,7 +123,13 @@ MEAN_ONLINE_NDCG = Measure(
     10,
 )
 HELDOUT_NDCG = Measure(
-    "held-out nDCG", "Held-out NDCG", "NDCG of what was learned, on queries that were never served.", "higher", 4, 10
+    "held-out nDCG",
+    "Held-out NDCG",
+    "NDCG of what was learned, on queries that were never served.",
+    "higher",
+    4,
+    10,
+    held_out=True,
 )
 MEAN_HELDOUT_NDCG = Measure(
     "mean held-out nDCG",
@@ -111,6 +138,7 @@ MEAN_HELDOUT_NDCG = Measure(
     "higher",
     4,
     10,
+    held_out=True,
 )
 VALIDATION_NDCG = Measure(
     "validation nDCG",
@@ -119,6 +147,7 @@ VALIDATION_NDCG = Measure(
     "higher",
     4,
     10,
+    held_out=True,
 )
 UF = Measure(
     "UF",
@@ -126,10 +155,21 @@ UF = Measure(
     "The gap between the exposure that the groups were given and what they are owed, added up over all rounds so far.",
     "lower",
     3,
+)
+MAX_UF = replace(
+    UF,
+    label="max UF",
+    heading="Largest unfairness",
+    definition="The largest unfairness after any round so far.",
     by_ratio=True,
 )
-MAX_UF = replace(UF, label="max UF", heading="Largest unfairness", definition="The largest unfairness after any round.")
-MEAN_UF = replace(UF, label="mean UF", heading="Mean unfairness", definition="Unfairness as its mean over all rounds.")
+MEAN_UF = replace(
+    UF,
+    label="mean UF",
+    heading="Mean unfairness",
+    definition="Unfairness as its mean over all rounds.",
+    by_ratio=True,
+)
 FINAL_UF = replace(UF, label="final UF", heading="Final unfairness", definition="Unfairness after the last round.")
 LIST_UF = replace(
     UF,

@@ -88,6 +88,18 @@ def classes_of(name: str) -> tuple[type[Ranker], ...]:
     return (ranker_class(name),) if prefix is None else (_imported(AROUND[prefix]), _host(name, prefix))
 
 
+def is_the_same(one: str, other: str) -> bool:
+    """Whether two names or import paths stand for the same ranker; not where one cannot be imported.
+
+    >>> is_the_same("fairexp:PairRank", "pairrank"), is_the_same("fairexp-pairrank", "pairrank")
+    (True, False)
+    """
+    try:
+        return one == other or classes_of(one) == classes_of(other)
+    except ArgumentError:
+        return False
+
+
 def keeps_account(name: str) -> bool:
     """Whether the ranker called `name` is fair, and so needs groups (`Ranker.keeps_account`)."""
     return classes_of(name)[0].keeps_account

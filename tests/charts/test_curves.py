@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from fairexp.charts import charts, heldout_chart, online_chart, save_charts, unfairness_chart
+from fairexp.charts import Manner, charts, heldout_chart, online_chart, save_charts, unfairness_chart
 from fairexp.charts.drawing import HEIGHT, LINE_OF_TEXT
 from fairexp.charts.labels import Axis
 from fairexp.charts.style import FAIR_COLOURS, display_name, looks
 from fairexp.errors import ArgumentError
+from fairexp.measures import IRRELEVANT
 
 RANKERS = ("pairrank", "fairexp-pairrank", "fairco", "pdgd", "dbgd")
 
@@ -26,7 +27,8 @@ def rows(rankers: tuple[str, ...] = RANKERS, *, seeds: int = 2) -> list[dict[str
             "round": at,
             "mean online nDCG@10": 0.3 + 0.01 * number + 0.001 * seed + 0.0001 * at,
             "held-out nDCG@10": 0.4 + 0.01 * number + 0.001 * seed,
-            "max UF": 0.05 if "fairexp" in ranker else 0.4 * at * (number + 1),
+            "UF": 0.05 if "fairexp" in ranker else 0.4 * at * (number + 1),
+            "max UF": 2.25 if "fairexp" in ranker else 0.4 * at * (number + 1),
         }
         for number, ranker in enumerate(rankers)
         for seed in range(seeds)
@@ -56,7 +58,7 @@ def texts(drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("make", [online_chart, heldout_chart, unfairness_chart])
 def test_every_series_has_a_line_a_dash_a_marker_and_a_name(make: Any) -> None:
     drawn = layers(make(rows()))
-    lines = [layer for layer in drawn if kind(layer) == "line"]
+    lines = [layer for layer in drawn if kind(layer) == "line" and "transform" in layer]
     filters = " ".join(layer["transform"][0]["filter"] for layer in lines)
     assert [filters.count(json.dumps(ranker)) for ranker in RANKERS] == [1] * 5
     assert {point["ranker"] for point in lines[0]["values"]} == set(RANKERS)
@@ -108,7 +110,7 @@ def test_the_tolerance_is_shaded_named_and_a_tick_on_a_scale_for_small_and_large
     ("make", "word"), [(online_chart, "higher"), (heldout_chart, "higher"), (unfairness_chart, "lower")]
 )
 def test_titles_say_what_is_better(make: Any, word: str) -> None:
-    assert f"{word} is better" in make(rows()).to_dict()["title"]["subtitle"]
+    assert f"{word} is better" in " ".join(make(rows()).to_dict()["title"]["subtitle"])
 
 
 def test_no_value_lies_outside_the_axis() -> None:
@@ -119,8 +121,37 @@ def test_no_value_lies_outside_the_axis() -> None:
         assert all(low <= point["low"] and point["high"] <= high for point in line["values"])
 
 
+def test_the_gap_itself_is_drawn_and_the_largest_is_a_dotted_line_with_its_label() -> None:
+    chart = unfairness_chart(rows())
+    dotted, *lines = [layer for layer in layers(chart) if kind(layer) == "line"]
+    fair = [point["value"] for point in lines[-1]["values"] if point["ranker"] == "fairexp-pairrank"]
+    assert set(fair) == {0.05}  # and not the 2.25 of some round before
+    assert {point["value"] for point in dotted["values"] if point["ranker"] == "fairexp-pairrank"} == {2.25}
+    assert dotted["mark"]["strokeDash"] and dotted["mark"]["strokeWidth"] < lines[0]["mark"]["strokeWidth"]
+    assert "dotted: the largest so far" in " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+def test_what_rows_do_not_tell_has_no_dotted_line() -> None:
+    bare = [{key: value for key, value in row.items() if key != "max UF"} for row in rows()]
+    chart = unfairness_chart(bare)
+    assert all("transform" in layer for layer in layers(chart) if kind(layer) == "line")
+    assert "dotted" not in " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+@pytest.mark.parametrize("make", [online_chart, heldout_chart])
+def test_charts_of_ndcg_say_their_rule(make: Any) -> None:
+    told = {rule: make(rows(), Manner(irrelevant=rule)).to_dict()["title"]["subtitle"][-1] for rule in IRRELEVANT}
+    assert told == IRRELEVANT
+
+
+def test_the_fair_ranker_is_emphasised_whatever_it_is_called() -> None:
+    renamed = [{**row, "ranker": row["ranker"].replace("fairexp-pairrank", "mine")} for row in rows()]
+    lines = [layer for layer in layers(online_chart(renamed, Manner(fair="mine"))) if kind(layer) == "line"]
+    assert '"mine"' in lines[-1]["transform"][0]["filter"] and lines[-1]["mark"]["strokeWidth"] == 3.6
+
+
 def test_measures_that_nobody_took_have_no_chart() -> None:
-    bare = [{**row, "held-out nDCG@10": None, "max UF": None} for row in rows()]
+    bare = [{**row, "held-out nDCG@10": None, "UF": None, "max UF": None} for row in rows()]
     assert list(charts(bare)) == ["online-ndcg"]
     with pytest.raises(ArgumentError, match="none with held-out nDCG@10"):
         heldout_chart(bare)

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from fairexp.charts import Fact, charts, online_chart, report_html
+from fairexp.charts import Fact, Manner, charts, online_chart, report_html
 from fairexp.errors import MissingExtraError
 
 ROWS = [
@@ -18,6 +18,7 @@ ROWS = [
         "round": at,
         "mean online nDCG@10": 0.4,
         "held-out nDCG@10": 0.5,
+        "UF": 1.0,
         "max UF": 1.0,
     }
     for ranker in ("pairrank", "fairexp-pairrank")
@@ -43,7 +44,7 @@ def page() -> str:
     return report_html(
         title="Fair & <quick>",
         lead=["One sentence.", "Another, with </script> in it."],
-        charts={theme: charts(ROWS, theme=theme) for theme in ("light", "dark")},
+        charts={theme: charts(ROWS, Manner(theme)) for theme in ("light", "dark")},
         headings=["ranker", "online NDCG"],
         table=[["PairRank", "1.0"], ["FairExp-PairRank", "<2.0>"]],
         facts=[Fact("Term", "What it means.")],

@@ -1,13 +1,30 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fairexp.experiments.claims.judgement import CONTRADICTED, SUPPORTED, UNDECIDED, Part, effect_text, verdict_on
+from fairexp.experiments.claims.judgement import (
+    CONTRADICTED,
+    SUPPORTED,
+    UNDECIDED,
+    Part,
+    deciding,
+    effect_text,
+    verdict_on,
+)
 from fairexp.experiments.claims.paper import CLAIMS, judge_all, rules
+from fairexp.experiments.claims.results import Results
+from fairexp.experiments.plan.spec import RankerSpec
+from fairexp.measures import FINAL_UF, UF
 from fairexp.statistics.intervals import effect
+from fairexp.statistics.paired import holm
 from tests.experiments.made_up import made_up
+
+ENDS = ("random-exploration-is-not-fair", "faster-learners-less-fair")
+"""Claims about the gap after the last round."""
 
 
 def verdicts(claim: str, **how: Any) -> set[str]:
@@ -99,3 +116,81 @@ def test_two_things_that_must_both_be_sure_count_by_the_less_sure() -> None:
 def test_every_claim_says_how_it_is_decided() -> None:
     assert all(claim.rule and claim.measure for claim in CLAIMS)
     assert [row["claim"] for row in rules()] == [claim.id for claim in CLAIMS]
+
+
+def with_rankers(results: Results, rankers: dict[str, str], *, label: dict[str, str] | None = None) -> Results:
+    """The results as those of an experiment with these rankers by label; `label` renames those that there are."""
+    names = label or {}
+    own = {names.get(old, old): spec for old, spec in results.experiment.rankers.items()}
+    specs = {**own, **{new: RankerSpec(ranker=ranker) for new, ranker in rankers.items()}}
+    sweep = results.experiment.sweep
+    assert sweep is not None
+    moved = sweep.model_copy(update={"ranker": names.get(sweep.ranker, sweep.ranker)})
+    experiment = results.experiment.model_copy(update={"rankers": specs, "sweep": moved})
+    main = [replace(run, ranker=names.get(run.ranker, run.ranker)) for run in results.main]
+    swept = [(value, replace(run, ranker=names.get(run.ranker, run.ranker))) for value, run in results.sweep]
+    return replace(results, experiment=experiment, main=main, sweep=swept)
+
+
+def told(results: Results) -> list[tuple[Any, ...]]:
+    return [(one.claim.id, one.place, one.verdict, one.p, one.part) for one in judge_all(results)]
+
+
+def test_rankers_that_the_paper_does_not_speak_of_decide_nothing() -> None:
+    results = made_up(8)
+    better = [
+        replace(run, ranker=name, result={**run.result, "online nDCG@10": 900.0, "mean UF": 1e-6})
+        for run in results.main
+        if run.ranker == "pairrank"
+        for name in ("oracle", "mine")
+    ]
+    more = with_rankers(results, {"oracle": "oracle", "mine": "some_module:Mine"})
+    assert told(replace(more, main=[*more.main, *better])) == told(results)
+
+
+def test_a_ranker_by_another_label_keeps_its_claims() -> None:
+    results = made_up(8)
+    renamed = with_rankers(results, {}, label={"fairexp-pairrank": "ours", "pairrank": "host", "dbgd": "bandit"})
+    assert told(renamed) == told(results)
+    assert renamed.name("ours") == "ours" and results.name("fairexp-pairrank") == "FairExp-PairRank"
+
+
+def test_a_label_is_not_what_a_ranker_is() -> None:
+    """DBGD called pairrank: no claim is about PairRank any more, and tables do not call it so."""
+    results = made_up(8)
+    liar = with_rankers(results, {"pairrank": "dbgd"})
+    assert liar.label_of("pairrank") is None and liar.name("pairrank") == "pairrank"
+    assert "pairrank-best-online" not in {one.claim.id for one in judge_all(liar)}
+    by_path = with_rankers(results, {"pairrank": "fairexp.rankers.pairrank:PairRank"})
+    assert by_path.label_of("pairrank") == "pairrank" and told(by_path) == told(results)
+
+
+def test_a_claim_that_needs_all_takes_the_largest_p_and_is_corrected_for_places_only() -> None:
+    parts = [Part("a", effect([1.0, 1.2, 0.9, 1.1])), Part("b", effect([0.5, 1.9, 1.2, 0.2]))]
+    assert deciding(parts) == (parts[1], parts[1].p)
+    against = Part("c", effect([-1.0, -1.2, -0.9, -1.1]))
+    part, p = deciding([*parts, against])
+    assert part is against and p == pytest.approx(3 * against.p)  # type: ignore[operator]
+    unknown = Part("d", effect([1.0]))
+    assert deciding([*parts, unknown]) == (unknown, None)
+    findings = [one for one in judge_all(made_up(8)) if one.claim.id == "pairrank-best-online"]
+    raw = [deciding([part for part in one.claim.parts(made_up(8), one.place) if part])[1] for one in findings]
+    assert [one.p for one in findings] == pytest.approx(holm(raw))
+
+
+def test_the_chance_of_a_false_verdict_is_kept() -> None:
+    """Two comparisons, one of them without any difference: the claim is false, and supported in 5% at most."""
+    rng = np.random.default_rng(11)
+    trials, supported = 2000, 0
+    for _ in range(trials):
+        part, p = deciding([Part("a", effect(rng.normal(5.0, 1.0, 5))), Part("b", effect(rng.normal(0.0, 1.0, 5)))])
+        supported += verdict_on(part, p) == SUPPORTED
+    assert supported / trials < 0.05 + 3 * (0.05 * 0.95 / trials) ** 0.5
+
+
+def test_a_gap_that_ends_at_nothing_is_compared_by_difference() -> None:
+    results = made_up(8, changes={"dbgd": {"mean UF": 0.0}})
+    findings = [one for one in judge_all(results) if one.claim.id in ENDS]
+    assert findings and {one.part.scale for one in findings} == {"difference"}
+    assert all(abs(one.part.effect.mean) < 1e3 for one in findings)
+    assert not FINAL_UF.by_ratio and not UF.by_ratio

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from fairexp.data import world
 from fairexp.errors import ArgumentError
 from fairexp.metrics import GAMMA, misordered_pairs, ndcg
 from fairexp.rankers.controls import FixedScores, Oracle
-from fairexp.simulation.meter import Meter, PlayedRound, checkpoints, heldout_ndcg
+from fairexp.simulation.meter import Meter, PlayedRound, checkpoints
 from fairexp.simulation.trace import Trace
 from fairexp.types import Query, Ranking
+
+METER = Meter(exposure=np.ones(10), shares=None)
 
 
 def a_round(number: int, shown: list[int], groups: list[int], relevance: list[int]) -> PlayedRound:
@@ -77,7 +80,7 @@ def test_no_groups_no_unfairness() -> None:
 def test_heldout_quality_is_that_of_the_scores() -> None:
     data = world("mslr-pagerank", n_queries=8).without_irrelevant()
     weights = np.random.default_rng(1).normal(size=136)
-    found = heldout_ndcg(FixedScores(weights), data)
+    found = METER.heldout_ndcg(FixedScores(weights), data)
     each = []
     for i in range(data.n_queries):
         order = np.argsort(-(data.query(i).features @ weights))
@@ -87,7 +90,41 @@ def test_heldout_quality_is_that_of_the_scores() -> None:
         best = np.sort(gains)[::-1][:10]
         each.append((top * discount[: len(top)]).sum() / (best * discount[: len(best)]).sum())
     assert found == pytest.approx(np.mean(each), abs=1e-9)
-    assert heldout_ndcg(Oracle({}, n_features=136), data) is None
+    assert METER.heldout_ndcg(Oracle({}, n_features=136), data) is None
+
+
+@pytest.mark.parametrize("rule", ["zero", "skip"])
+def test_one_rule_for_queries_without_a_relevant_document(rule: str) -> None:
+    """Half of the queries have none: by one rule they halve what is online and held out, by the other neither."""
+    data = world("mslr-pagerank", n_queries=8).without_irrelevant()
+    grades = data.grades.copy()
+    for index in range(0, data.n_queries, 2):
+        grades[data.offsets[index] : data.offsets[index + 1]] = 0
+    ranker = FixedScores(np.random.default_rng(1).normal(size=136))
+    half = replace(data, grades=grades)
+    others = half.without_irrelevant()
+    meter = Meter(exposure=np.ones(2), shares=None, irrelevant=rule)
+    kept = 1.0 if rule == "skip" else others.n_queries / data.n_queries
+    assert meter.heldout_ndcg(ranker, half) == pytest.approx(kept * METER.heldout_ndcg(ranker, others))
+    first = meter.row(a_round(1, [0, 2], [0, 0, 1], [0, 0, 0]))
+    second = meter.row(a_round(2, [0, 2], [0, 0, 1], [1, 0, 0]))
+    assert first["nDCG@10"] == (0.0 if rule == "zero" else None)
+    assert first["mean online nDCG@10"] == first["nDCG@10"]
+    assert second["online nDCG@10"] == pytest.approx(GAMMA)
+    assert second["mean online nDCG@10"] == pytest.approx(1.0 if rule == "skip" else GAMMA / (1 + GAMMA))
+
+
+def test_a_rule_that_there_is_none_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"zero \(.*skip \(.*'one'"):
+        Meter(exposure=np.ones(2), shares=None, irrelevant="one")
+
+
+def test_only_irrelevant_queries_have_no_held_out_ndcg_where_they_are_left_out() -> None:
+    data = world("mslr-pagerank", n_queries=2)
+    bare = replace(data, grades=np.zeros_like(data.grades))
+    ranker = FixedScores(np.ones(136))
+    assert METER.heldout_ndcg(ranker, bare) == 0.0
+    assert Meter(exposure=np.ones(2), shares=None, irrelevant="skip").heldout_ndcg(ranker, bare) is None
 
 
 @pytest.mark.parametrize(("rounds", "n_points"), [(1, 1), (2, 40), (1000, 8), (5000, 40)])

@@ -41,14 +41,12 @@ def test_every_held_out_measurement_is_kept(folder: Path) -> None:
     assert [row["held-out nDCG@10"] for row in read_run(folder) if row["held-out nDCG@10"] is not None] == measured
 
 
-def test_no_excursion_of_unfairness_is_lost_between_rows(folder: Path) -> None:
+def test_unfairness_is_the_gap_after_the_round_and_no_excursion_is_lost(folder: Path) -> None:
     gaps = parquet.read_table(folder / "trace.parquet")["UF"].to_pylist()
     rows = read_run(folder)
-    assert max(row["max UF"] for row in rows) == max(gaps)
-    start = 0
+    assert rows[-1]["max UF"] == max(gaps)
     for row in rows:
-        assert row["max UF"] == max(gaps[start : row["round"]])
-        start = row["round"]
+        assert row["UF"] == gaps[row["round"] - 1] and row["max UF"] == max(gaps[: row["round"]])
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Rows are summed up to points (`rows`); `curves`, `frontier` and `violations` dra
 `save` and `figures` write pictures; `pages` fills the templates of all HTML, and `report` is the demo's.
 """
 
-from fairexp.charts.curves import charts, heldout_chart, online_chart, unfairness_chart
+from fairexp.charts.curves import Manner, charts, heldout_chart, online_chart, unfairness_chart
 from fairexp.charts.figures import save_figures, side_by_side
 from fairexp.charts.frontier import frontier_chart
 from fairexp.charts.report import Fact, report_html
@@ -13,6 +13,7 @@ from fairexp.charts.violations import violations_chart
 
 __all__ = [
     "Fact",
+    "Manner",
     "charts",
     "frontier_chart",
     "heldout_chart",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fairexp.charts.drawing import Frame, draw
@@ -11,58 +12,85 @@ from fairexp.charts.labels import Axis
 from fairexp.charts.rows import RANGE, Row, Summing
 from fairexp.charts.style import BAND
 from fairexp.errors import ArgumentError
-from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ONLINE_NDCG, ONLINE_NDCG, UF, Measure
+from fairexp.measures import (
+    HELDOUT_NDCG,
+    IRRELEVANT,
+    MAX_UF,
+    MEAN_ONLINE_NDCG,
+    ONLINE_NDCG,
+    UF,
+    ZERO,
+    Measure,
+)
 
 QUIET_START = 0.02
 """The part of the rounds before a running mean of NDCG is drawn: a mean of few queries says little."""
 
 
-def online_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
+@dataclass(frozen=True)
+class Manner:
+    """How charts are drawn: the theme, how rows that differ by seed (and fold) are summed up, and what is not in them.
+
+    That is the rule of their NDCG (`fairexp.measures.IRRELEVANT`), and which ranker is the fair one, whose line is
+    thick (None: the first that is called so).
+    """
+
+    theme: str = "light"
+    over: Summing = RANGE
+    irrelevant: str = ZERO
+    fair: str | None = None
+
+
+LIGHT, DARK = Manner(), Manner("dark")
+
+
+def online_chart(rows: Sequence[Row], manner: Manner = LIGHT) -> Any:
     """The mean NDCG@10 of all that users were shown so far, by round."""
     last = max((row["round"] for row in rows), default=0)
     late = [row for row in rows if row["round"] >= QUIET_START * last]
-    return _ndcg_chart(late, MEAN_ONLINE_NDCG, ONLINE_NDCG.heading, "what users were shown, mean so far", theme, over)
+    return _ndcg_chart(late, MEAN_ONLINE_NDCG, ONLINE_NDCG.heading, "what users were shown, mean so far", manner)
 
 
-def heldout_chart(rows: Sequence[Row], *, theme: str = "light", over: Summing = RANGE) -> Any:
+def heldout_chart(rows: Sequence[Row], manner: Manner = LIGHT) -> Any:
     """The NDCG@10 of what was learned, on held-out queries, by round."""
-    return _ndcg_chart(rows, HELDOUT_NDCG, HELDOUT_NDCG.heading, "what was learned, on unseen queries", theme, over)
+    return _ndcg_chart(rows, HELDOUT_NDCG, HELDOUT_NDCG.heading, "what was learned, on unseen queries", manner)
 
 
-def unfairness_chart(
-    rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE, by: str = ""
-) -> Any:
-    """The exposure gap between groups by round, on a scale that is linear up to `tolerance` and logarithmic above.
+def unfairness_chart(rows: Sequence[Row], manner: Manner = LIGHT, *, tolerance: float = 0.1, by: str = "") -> Any:
+    """The exposure gap between groups after each round, on a scale linear up to `tolerance` and logarithmic above.
 
-    `by` names what tells the groups apart, where that is not clear.
+    The largest gap of all rounds so far is a dotted line, where rows tell it. `by` names what tells the groups apart,
+    where that is not clear.
     """
-    points = over.points(rows, MAX_UF)
-    _some(points, MAX_UF)
+    points = manner.over.points(rows, UF)
+    _some(points, UF)
+    largest = manner.over.points([row for row in rows if row.get(MAX_UF.name) is not None], MAX_UF)
     # Wide bands of a few early rounds are cut rather than leave the lines little room.
-    highest, line = (max(point[name] for point in points) for name in ("high", "value"))
-    top = max(min(highest, 2 * line), 10 * tolerance)
+    highest = max(point["high"] for point in points)
+    line = max(point["value"] for point in [*points, *largest])
+    top = max(min(highest, 2 * line), line, 10 * tolerance)
+    told = "line: after the round; dotted: the largest so far" if largest else "after the round"
     frame = Frame(
         title=f"{UF.heading}: {by}" if by else UF.heading,
-        subtitle=f"exposure gap between the groups; {direction(UF)}",
+        subtitle=f"exposure gap between the groups; {direction(UF)}\n{told}",
         value="gap (log scale above the tolerance)",
         axis=Axis(0.0, 1.3 * top, constant=tolerance),
-        theme=theme,
-        ends=over.ends,
+        theme=manner.theme,
+        ends=manner.over.ends,
         ticks=_ticks(tolerance, top),
         notes=((f"tolerance {tolerance:g}", tolerance / 3),),
+        fair=manner.fair,
     )
-    return draw(points, frame, behind=[_tolerance_band(tolerance, theme)])
+    return draw(points, frame, behind=[_tolerance_band(tolerance, manner.theme)], dotted=largest)
 
 
-def charts(
-    rows: Sequence[Row], *, tolerance: float = 0.1, theme: str = "light", over: Summing = RANGE
-) -> dict[str, Any]:
-    """All charts that the rows have data for, by file name; `over` sums up what differs by seed (and fold)."""
-    made: dict[str, Any] = {"online-ndcg": online_chart(rows, theme=theme, over=over)}
+def charts(rows: Sequence[Row], manner: Manner = LIGHT, *, tolerance: float = 0.1) -> dict[str, Any]:
+    """All charts that the rows have data for, by file name."""
+    made: dict[str, Any] = {"online-ndcg": online_chart(rows, manner)}
     if any(row[HELDOUT_NDCG.name] is not None for row in rows):
-        made["heldout-ndcg"] = heldout_chart(rows, theme=theme, over=over)
-    if any(row[MAX_UF.name] is not None for row in rows):
-        made["unfairness"] = unfairness_chart(rows, tolerance=tolerance, theme=theme, over=over)
+        made["heldout-ndcg"] = heldout_chart(rows, manner)
+    if any(row[UF.name] is not None for row in rows):
+        made["unfairness"] = unfairness_chart(rows, manner, tolerance=tolerance)
     return made
 
 
@@ -71,15 +99,16 @@ def direction(measure: Measure) -> str:
     return f"{measure.better} is better {'↑' if measure.better == 'higher' else '↓'}"
 
 
-def _ndcg_chart(rows: Sequence[Row], measure: Measure, title: str, means: str, theme: str, over: Summing) -> Any:
-    points = over.points(rows, measure)
+def _ndcg_chart(rows: Sequence[Row], measure: Measure, title: str, means: str, manner: Manner) -> Any:
+    points = manner.over.points(rows, measure)
     frame = Frame(
         title=title,
-        subtitle=f"{means}; {direction(measure)}",
+        subtitle=f"{means}; {direction(measure)}\n{IRRELEVANT[manner.irrelevant]}",
         value=f"NDCG@{measure.cutoff}",
         axis=_snug(points, measure),
-        theme=theme,
-        ends=over.ends,
+        theme=manner.theme,
+        ends=manner.over.ends,
+        fair=manner.fair,
     )
     return draw(points, frame)
 

@@ -21,7 +21,8 @@ FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 class Frame:
     """What stands around the lines; `ticks` None leaves them to the axis, `notes` are named values at its far end.
 
-    `ends` say what the bands reach from and to.
+    `ends` say what the bands reach from and to; lines of `subtitle` are cut at line breaks. `fair` is the ranker whose
+    line is thick (None: the first that is called so).
     """
 
     title: str
@@ -32,20 +33,26 @@ class Frame:
     ticks: tuple[float, ...] | None = None
     notes: tuple[tuple[str, float], ...] = ()
     ends: tuple[str, str] = ("lowest seed", "highest seed")
+    fair: str | None = None
 
 
-def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = ()) -> Any:
-    """A layered chart of `points` (ranker, round, value, low, high), with the layers `behind` at the back."""
+def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = (), dotted: Sequence[Row] = ()) -> Any:
+    """A layered chart of `points` (ranker, round, value, low, high), with the layers `behind` at the back.
+
+    `dotted` are points of a second, thin line of the same rankers.
+    """
     alt = altair()
     rankers = list(dict.fromkeys(point["ranker"] for point in points))
-    styles = looks(rankers, frame.theme)
+    styles = looks(rankers, frame.theme, fair=frame.fair)
     named = [{**point, "name": display_name(point["ranker"])} for point in points]
     base = alt.Chart(alt.Data(values=named)).encode(
         x=_rounds(points), y=_values("value", frame), color=_scale(alt.Color, styles, "colour")
     )
     band = base.mark_area(opacity=0.1, clip=True).encode(y=_values("low", frame), y2="high:Q")
     layers = [*behind, band, *_lines(base, styles), _markers(named, base, styles, frame), *_names(named, styles, frame)]
-    title = alt.TitleParams(frame.title, subtitle=frame.subtitle)
+    if dotted:
+        layers.insert(len(behind) + 1, _dotted(dotted, base))
+    title = alt.TitleParams(frame.title, subtitle=frame.subtitle.split("\n"))
     return dressed(alt.layer(*layers, title=title, width=WIDTH, height=HEIGHT), frame.theme)
 
 
@@ -65,6 +72,13 @@ def _values(field: str, frame: Frame) -> Any:
     scale = alt.Scale(type="symlog", constant=axis.constant, domain=[axis.low, axis.high], nice=False)
     ticks = alt.Axis(values=list(frame.ticks or ()), format=",~r")
     return alt.Y(f"{field}:Q", title=frame.value, scale=scale, axis=ticks)
+
+
+def _dotted(points: Sequence[Row], base: Any) -> Any:
+    """Thin dots in the colours of the lines."""
+    dots = base.mark_line(clip=True, strokeWidth=1.3, strokeDash=[1, 2.5])
+    dots.data = altair().Data(values=list(points))
+    return dots
 
 
 def _lines(base: Any, styles: dict[str, Look]) -> list[Any]:

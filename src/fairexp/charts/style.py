@@ -34,15 +34,17 @@ class Look:
     width: float
 
 
-def looks(rankers: Sequence[str], theme: str) -> dict[str, Look]:
-    """A look for each ranker: FairExp's is thick, solid and blue; no two others share dash, marker and colour.
+def looks(rankers: Sequence[str], theme: str, *, fair: str | None = None) -> dict[str, Look]:
+    """A look for each ranker: that of `fair` is thick, solid and blue; no two others share dash, marker and colour.
+
+    Where `fair` is not told, it is the first that the registry would call FairExp.
 
     >>> looks(["pairrank", "fairexp-pairrank"], "light")["fairexp-pairrank"]
     Look(colour='#0072B2', dash=(1, 0), marker='circle', width=3.6)
     """
     found: dict[str, Look] = {}
     n_others = 0
-    emphasised = next((name for name in rankers if name.startswith(FAIR)), None)
+    emphasised = fair or next((name for name in rankers if name.startswith(FAIR)), None)
     for name in rankers:
         if name == emphasised:
             found[name] = Look(FAIR_COLOURS[theme], (1, 0), "circle", EMPHASIS)

@@ -47,6 +47,13 @@ Users = Annotated[
 StopAfter = Annotated[
     str | None, typer.Option(metavar="click|any", help="When users may leave: after a click, or after any document.")
 ]
+Irrelevant = Annotated[
+    str,
+    typer.Option(
+        metavar="zero|skip",
+        help="What NDCG does with queries without a relevant document: count them as 0, or leave them out.",
+    ),
+]
 Rounds = Annotated[int, typer.Option(min=1, help="Queries served in each run.")]
 Seeds = Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds: 0, 1, ...")]
 Seed = Annotated[int | None, typer.Option(min=0, help="One seed instead; 0 unless told.")]

@@ -216,7 +216,7 @@ class Dataset:
         )
 
     def without_irrelevant(self) -> Dataset:
-        """The data without queries that have no relevant document, as held-out evaluation wants it."""
+        """The data without queries that have no relevant document."""
         best = np.maximum.reduceat(self.grades, self.offsets[:-1])
         kept = np.flatnonzero(best > 0)
         if len(kept) == 0:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import fairexp
 from fairexp.experiments.claims.paper import rules
 from fairexp.experiments.plan.paths import located
-from fairexp.experiments.plan.prepared import prepare
+from fairexp.experiments.plan.prepared import prepare, sharing
 from fairexp.experiments.plan.run import Run, user_name
 from fairexp.experiments.plan.run_list import (
     FINAL,
@@ -178,6 +178,7 @@ def make_overview(experiment: Experiment, folds: Folds, command: str, before: Js
             }
             for (label, fold), made in folds.items()
         ],
+        "sharing": {label: asdict(sharing(folds, label)) for label in experiment.data},
         "command": command,
         "started": before.get("started", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         "versions": versions(),

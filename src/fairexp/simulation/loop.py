@@ -13,13 +13,13 @@ import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.data import Dataset
-from fairexp.measures import HELDOUT_NDCG
+from fairexp.measures import HELDOUT_NDCG, ZERO
 from fairexp.offpolicy.propensity import Propensity
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.disparities import Disparities
 from fairexp.simulation.interrupts import Interrupts
-from fairexp.simulation.meter import Meter, PlayedRound, checkpoints, heldout_ndcg
+from fairexp.simulation.meter import Meter, PlayedRound, checkpoints
 from fairexp.simulation.recorder import NOTHING_MORE, Recorder, Recording
 from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
 from fairexp.simulation.trace import Trace
@@ -64,6 +64,7 @@ def simulate(
     validation: Dataset | None = None,
     seed: int | np.random.SeedSequence = 0,
     n_points: int = 40,
+    irrelevant: str = ZERO,
     folder: Path | None = None,
     settings: dict[str, Any] | None = None,
     recording: Recording = NOTHING_MORE,
@@ -72,13 +73,14 @@ def simulate(
     """Play `rounds` rounds and measure them; with `folder`, keep settings, trace and result there.
 
     `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
-    alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `seed` draws the queries;
-    ranker and user bring their own. `recording` says what else to keep and measure.
+    alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `irrelevant` says what
+    NDCG does with queries without a relevant document (`fairexp.measures.IRRELEVANT`). `seed` draws the queries; ranker
+    and user bring their own. `recording` says what else to keep and measure.
 
     An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far kept, and `interrupted` True; so
     does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
-    meter = Meter(exposure=exposure, shares=shares)
+    meter = Meter(exposure=exposure, shares=shares, irrelevant=irrelevant)
     disparities = Disparities(exposure=exposure, shares=shares)
     marks = checkpoints(rounds, n_points)
     recorder = Recorder(recording, train, exposure=exposure, shares=shares, seed=seed)
@@ -96,7 +98,7 @@ def simulate(
             row = {**meter.row(played), **recorder.columns(played)}
             disparities.add(played)
             if played.number in marks:
-                row[HELDOUT_NDCG.name] = None if heldout is None else heldout_ndcg(ranker, heldout)
+                row[HELDOUT_NDCG.name] = None if heldout is None else meter.heldout_ndcg(ranker, heldout)
                 tally.points.append(row)
             tally.add(row)
             if trace is not None:
@@ -105,7 +107,7 @@ def simulate(
                 interrupted = True
                 break
     seconds = time.perf_counter() - started
-    measured = heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
+    measured = meter.heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
     result = tally.result(seconds=seconds, interrupted=interrupted, validation_ndcg=measured)
     result.measures.update(disparities.measures() | recorder.measures())
     if folder is not None:

@@ -11,7 +11,18 @@ from fairexp.arrays import Bools, Floats, Ints
 from fairexp.data import Dataset
 from fairexp.fairness.ledger import Ledger
 from fairexp.kernels.measures.quality import shown_quality
-from fairexp.measures import ADDED_REGRET, HELDOUT_NDCG, MISORDERED, NDCG, ONLINE_NDCG, QUALIFIED, UF
+from fairexp.measures import (
+    ADDED_REGRET,
+    HELDOUT_NDCG,
+    MEAN_ONLINE_NDCG,
+    MISORDERED,
+    NDCG,
+    ONLINE_NDCG,
+    QUALIFIED,
+    UF,
+    ZERO,
+    check_irrelevant,
+)
 from fairexp.metrics import GAMMA, dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts
@@ -43,18 +54,25 @@ class Meter:
     """Turns rounds into rows: fairness is audited from outside.
 
     `exposure` (k,) by position and `shares` (G,) define unfairness; `shares` None leaves it out. A row holds measures
-    by their names, those of NDCG over `k` positions.
+    by their names, those of NDCG over `k` positions. `irrelevant` is the rule for queries without a relevant document:
+    "zero" counts their NDCG as 0; with "skip" they have none (None), and no mean counts them. The sum, online NDCG, is
+    the same by either.
     """
 
-    def __init__(self, *, exposure: Floats, shares: Floats | None, k: int = 10) -> None:
+    def __init__(self, *, exposure: Floats, shares: Floats | None, k: int = 10, irrelevant: str = ZERO) -> None:
         self.exposure = exposure
+        self.k = k
+        self.irrelevant = check_irrelevant(irrelevant)
         self.ledger = None if shares is None else Ledger(shares)
         self._discount = discounts(k)
         self._names = tuple(
             measure.name
-            for measure in (NDCG @ k, ONLINE_NDCG @ k, MISORDERED, ADDED_REGRET, QUALIFIED, HELDOUT_NDCG @ k, UF)
+            for measure in (
+                *(each @ k for each in (NDCG, ONLINE_NDCG, MEAN_ONLINE_NDCG, HELDOUT_NDCG)),
+                *(MISORDERED, ADDED_REGRET, QUALIFIED, UF),
+            )
         )
-        self._online = 0.0
+        self._online = self._counted = 0.0
         self._weight = 1.0
 
     def row(self, played: PlayedRound) -> dict[str, Any]:
@@ -63,14 +81,17 @@ class Meter:
         quality, misordered = shown_quality(ranking.shown, played.relevance, _GAIN, self._discount)
         if misordered < 0:
             misordered = misordered_pairs(ranking.shown, played.relevance)  # says what is wrong
+        counts = self.irrelevant == ZERO or bool(played.relevance.any())
         self._online += self._weight * quality
+        self._counted += self._weight * counts
         self._weight *= GAMMA
-        ndcg, online, pairs, regret, qualified, heldout, unfairness = self._names
+        ndcg, online, mean, heldout, pairs, regret, qualified, unfairness = self._names
         row: dict[str, Any] = {
             "round": played.number,
             "query": played.query,
-            ndcg: quality,
+            ndcg: quality if counts else None,
             online: self._online,
+            mean: self._online / self._counted if self._counted else None,
             "clicks": int(np.count_nonzero(played.clicks)),
             pairs: misordered,
             regret: ranking.added_regret,
@@ -83,13 +104,16 @@ class Meter:
             row.update({f"exposure_{g}": amount for g, amount in enumerate(self.ledger.exposure.tolist())})
         return row
 
-
-def heldout_ndcg(ranker: Ranker, dataset: Dataset, *, k: int = 10) -> float | None:
-    """Mean NDCG@k of the ranker's scores on `dataset`; None for a ranker that cannot score unseen documents."""
-    if not ranker.scores_unseen:
-        return None
-    scores = np.concatenate([ranker.score(features) for features, _, _ in dataset.chunks()])
-    return float(dataset_ndcg(scores, dataset.grades, dataset.offsets, k=k).mean())
+    def heldout_ndcg(self, ranker: Ranker, dataset: Dataset) -> float | None:
+        """Mean NDCG@k of the ranker's scores on `dataset`, by the meter's rule; None where it cannot score them."""
+        if not ranker.scores_unseen:
+            return None
+        scores = np.concatenate([ranker.score(features) for features, _, _ in dataset.chunks()])
+        found = dataset_ndcg(scores, dataset.grades, dataset.offsets, k=self.k)
+        if self.irrelevant == ZERO:
+            return float(found.mean())
+        relevant = np.maximum.reduceat(dataset.grades, dataset.offsets[:-1]) > 0
+        return float(found[relevant].mean()) if relevant.any() else None
 
 
 def checkpoints(rounds: int, n_points: int = 40) -> set[int]:

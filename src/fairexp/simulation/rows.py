@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from fairexp.errors import DataError
-from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ONLINE_NDCG, ONLINE_NDCG, UF
-from fairexp.metrics import total_discount
+from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ONLINE_NDCG, UF
 from fairexp.simulation.meter import checkpoints
 from fairexp.simulation.result import SETTINGS, TRACE
 
@@ -26,8 +26,7 @@ def read_rows(folders: Iterable[Path]) -> list[Row]:
 def read_run(folder: Path) -> list[Row]:
     """A run's trace at some rounds: ranker, user, seed, round, and measures by name (None where not measured).
 
-    These are mean online NDCG, held-out NDCG, and the largest unfairness since the row before: no excursion is lost
-    between points.
+    These are mean online NDCG, held-out NDCG, unfairness after the round, and the largest of any round so far.
     """
     from pyarrow import parquet
 
@@ -38,20 +37,19 @@ def read_run(folder: Path) -> list[Row]:
         raise DataError(folder, f"is not the folder of a run ({error})") from error
     marks = _marks(settings["rounds"], settings["n_points"], len(trace["round"]))
     gaps = trace.get(UF.name)
-    rows = []
-    start = 0
-    for mark in marks:
-        rows.append(
-            {
-                **{key: settings[key] for key in ("ranker", "user", "seed")},
-                "round": mark,
-                MEAN_ONLINE_NDCG.name: trace[ONLINE_NDCG.name][mark - 1] / total_discount(mark),
-                HELDOUT_NDCG.name: trace[HELDOUT_NDCG.name][mark - 1],
-                MAX_UF.name: None if gaps is None else max(gaps[start:mark]),
-            }
-        )
-        start = mark
-    return rows
+    largest = None if gaps is None else list(accumulate(gaps, max))
+    same = {key: settings[key] for key in ("ranker", "user", "seed")}
+    return [
+        {
+            **same,
+            "round": mark,
+            MEAN_ONLINE_NDCG.name: trace[MEAN_ONLINE_NDCG.name][mark - 1],
+            HELDOUT_NDCG.name: trace[HELDOUT_NDCG.name][mark - 1],
+            UF.name: None if gaps is None else gaps[mark - 1],
+            MAX_UF.name: None if largest is None else largest[mark - 1],
+        }
+        for mark in marks
+    ]
 
 
 def _marks(rounds: int, n_points: int, played: int) -> list[int]:

@@ -49,6 +49,7 @@ def run(
         validation=validation,
         seed=queries,
         n_points=settings.n_points,
+        irrelevant=settings.irrelevant,
         folder=folder,
         settings=asdict(settings),
         recording=settings.recording,

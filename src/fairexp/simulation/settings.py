@@ -14,6 +14,7 @@ from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
 from fairexp.data.letor_folders import read_parts
 from fairexp.errors import ArgumentError
+from fairexp.measures import ZERO
 from fairexp.simulation.recorder import NOTHING_MORE, Recording
 from fairexp.users import preset_grades
 from fairexp.validation import as_shares
@@ -46,7 +47,7 @@ class DataSettings:
     columns: str | None = None
 
     def load(self) -> tuple[Dataset, Dataset | None]:
-        """The data to serve from, and that to evaluate on (queries with a relevant document only), or None."""
+        """The data to serve from, and that to evaluate on, or None."""
         if self.is_unknown_set:
             train, heldout, _ = self.load_parts(validation=False)
             return train, heldout
@@ -57,12 +58,12 @@ class DataSettings:
             heldout = self._open(self.source, "test")
         else:
             return train, None
-        return train, heldout.without_irrelevant()
+        return train, heldout
 
     def load_parts(self, *, validation: bool = True) -> tuple[Dataset, Dataset, Dataset | None]:
         """The data to serve from, to evaluate on, and to choose parameters on (None without `validation`).
 
-        The last two hold queries with a relevant document only. A world's are the two halves of its test queries.
+        A world's last two are the halves of its test queries.
         """
         if self.source in WORLDS:
             both = open_data(self.source, part="test", group=self.group, n_queries=2 * WORLD_TEST, seed=self.seed)
@@ -81,8 +82,7 @@ class DataSettings:
                 parts[0] = parts[0].subset(range(min(self.n_queries, parts[0].n_queries)))
         else:
             raise ArgumentError("data", repr(self.source), "a world, or data in a folder with train, vali and test")
-        checked = [part.without_irrelevant() for part in parts[1:]]
-        return parts[0], checked[0], checked[1] if validation else None
+        return parts[0], parts[1], parts[2] if validation else None
 
     @property
     def is_unknown_set(self) -> bool:
@@ -130,6 +130,8 @@ class RunSettings:
     """What to keep and measure besides the usual; no part of what happens."""
     validate: bool = False
     """Whether the validation part is held back, and what was learned measured on it at the end."""
+    irrelevant: str = ZERO
+    """What NDCG does with queries without a relevant document (see `fairexp.measures.IRRELEVANT`)."""
 
     @property
     def label(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairexp.measures import HELDOUT_NDCG, QUALIFIED
+from fairexp.measures import HELDOUT_NDCG, MEAN_ONLINE_NDCG, NDCG, QUALIFIED
 from fairexp.simulation.recorder import column_kinds
 
 
@@ -60,7 +60,8 @@ class Trace:
 def _schema(row: dict[str, Any]) -> Any:
     import pyarrow as pa
 
-    kinds = {QUALIFIED.name: pa.bool_(), HELDOUT_NDCG.name: pa.float64()}
+    nullable = (NDCG, MEAN_ONLINE_NDCG, HELDOUT_NDCG)  # None in some rows, the first perhaps
+    kinds = {QUALIFIED.name: pa.bool_(), **{measure.name: pa.float64() for measure in nullable}}
     kinds.update(column_kinds())
     for name, value in row.items():
         if name not in kinds:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from fairexp.statistics.student import lower_tail, quantile
 
 LEVEL = 0.95
 """The confidence of every interval."""
+Correlation = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
 class Effect:
     """A mean with its confidence interval and the two-sided p-value of its being 0; no interval from one unit.
 
-    `n` values were averaged within `units` independent ones; `error` is the standard error of the mean.
+    `n` values were averaged within `units`; `error` is the standard error of the mean, known with `freedom` degrees of
+    freedom: one less than there are units, fewer where units share queries.
     """
 
     mean: float
@@ -26,20 +28,23 @@ class Effect:
     n: int
     units: int = 1
     error: float | None = None
+    freedom: float = 0.0
 
     @property
     def half_width(self) -> float | None:
         """Half the width of the interval; None from one unit."""
-        return None if self.error is None else _half_width(self.units, self.error)
+        return None if self.error is None else _half_width(self.freedom, self.error)
 
     def exp(self) -> Effect:
         """The same for ratios, where this is of their logarithms."""
-        return Effect(_exp(self.mean) or 0.0, _exp(self.low), _exp(self.high), self.p, self.n, self.units)
+        return Effect(
+            _exp(self.mean) or 0.0, _exp(self.low), _exp(self.high), self.p, self.n, self.units, freedom=self.freedom
+        )
 
     def reversed(self) -> Effect:
         """The same for the difference taken the other way round."""
         low, high = (None if end is None else -end for end in (self.high, self.low))
-        return Effect(-self.mean, low, high, self.p, self.n, self.units, self.error)
+        return replace(self, mean=-self.mean, low=low, high=high)
 
     def p_at(self, value: float) -> float | None:
         """The two-sided p-value of a true mean of `value`."""
@@ -47,34 +52,56 @@ class Effect:
             return None
         if self.error == 0.0:
             # Equal values say nothing of a spread; as many heads in a row are what chance must be asked about.
-            return 1.0 if self.mean == value else 2.0 ** (1 - self.units)
-        return 2.0 * lower_tail(self.units - 1, -abs(self.mean - value) / self.error)
+            return 1.0 if self.mean == value else 2.0**-self.freedom
+        return 2.0 * lower_tail(self.freedom, -abs(self.mean - value) / self.error)
 
 
-def effect(values: Iterable[float]) -> Effect:
-    """The mean of independent `values`, its 95% interval, and the p-value of 0 (values all equal: sign test).
+def effect(values: Iterable[float], correlation: Correlation | None = None) -> Effect:
+    """The mean of `values`, its 95% interval, and the p-value of 0 (values all equal: sign test).
+
+    They are independent, unless `correlation` (n, n) says how they go together because of what they share. Values that
+    are alike for such a reason spread less than the mean may be off: the spread is set right by what `correlation`
+    leaves of it, and counted for as many degrees of freedom as it then has (Satterthwaite, 1946). For equal
+    correlations this is the corrected t of Nadeau and Bengio (2003).
 
     >>> one = effect([1.0, 2.0, 3.0])
     >>> one.mean, round(one.low, 3), round(one.high, 3), round(one.p, 4)
     (2.0, -0.484, 4.484, 0.0742)
+    >>> alike = effect([1.0, 2.0, 3.0], [[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    >>> round((alike.error / one.error) ** 2, 6), round(alike.freedom, 6)
+    (4.0, 2.0)
     """
     found = list(values)
     n = len(found)
     if n == 0:
         raise ValueError("values: expected at least one, got none")
     mean = math.fsum(found) / n
-    if n == 1:
-        return Effect(mean, None, None, None, 1)
-    error = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1) / n)
+    left, freedom = (1.0, n - 1.0) if correlation is None else _left(correlation)
+    if n == 1 or left <= 0.0:  # values that share everything are one
+        return Effect(mean, None, None, None, n, n)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (n - 1) / n / left)
     if error <= 1e-13 * abs(mean):  # equal but for rounding
         error = 0.0
-    half = _half_width(n, error)
-    bare = Effect(mean, mean - half, mean + half, None, n, n, error)
-    return Effect(mean, bare.low, bare.high, bare.p_at(0.0), n, n, error)
+    half = _half_width(freedom, error)
+    bare = Effect(mean, mean - half, mean + half, None, n, n, error, freedom)
+    return replace(bare, p=bare.p_at(0.0))
 
 
-def _half_width(units: int, error: float) -> float:
-    return quantile(units - 1, (1 + LEVEL) / 2) * error
+def _left(correlation: Correlation) -> tuple[float, float]:
+    """The variance of n values around their mean, over n times that of the mean; its degrees of freedom."""
+    n = len(correlation)
+    means = [math.fsum(row) / n for row in correlation]
+    of_mean = math.fsum(means) / n
+    around = [[correlation[i][j] - means[i] - means[j] + of_mean for j in range(n)] for i in range(n)]
+    spread = math.fsum(around[i][i] for i in range(n))
+    squares = math.fsum(each * each for row in around for each in row)
+    if n == 1 or spread <= 1e-12 * n:
+        return 0.0, 0.0
+    return spread / (n - 1) / (n * of_mean), spread * spread / squares
+
+
+def _half_width(freedom: float, error: float) -> float:
+    return quantile(freedom, (1 + LEVEL) / 2) * error
 
 
 def _exp(value: float | None) -> float | None:

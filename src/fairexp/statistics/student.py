@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _TINY = 1e-300
 
@@ -18,6 +19,7 @@ def lower_tail(freedom: float, t: float) -> float:
     return outside if t < 0.0 else 1.0 - outside
 
 
+@lru_cache(maxsize=256)
 def quantile(freedom: float, p: float) -> float:
     """The t with P(T <= t) = `p`, between 0 and 1.
 

@@ -75,13 +75,13 @@ def demo_runs(rounds: int, n_seeds: int) -> list[RunSettings]:
 
 def write_report(runs: Sequence[RunSettings], summaries: Sequence[Summary], out: Path) -> Path:
     """Draw the charts, print and write the reading, and write `report.html`; its path."""
-    from fairexp.charts import charts, report_html, save_charts
+    from fairexp.charts import Manner, charts, report_html, save_charts
     from fairexp.charts.style import display_name
     from fairexp.simulation.rows import read_rows
 
     folders = [out / "runs" / run.label for run in runs]
     rows = read_rows(folders)
-    themes = {theme: charts(rows, tolerance=TOLERANCE, theme=theme) for theme in ("light", "dark")}
+    themes = {theme: charts(rows, Manner(theme), tolerance=TOLERANCE) for theme in ("light", "dark")}
     save_charts(themes["light"], out)
     lead = reading(runs, folders, summaries, tolerance=TOLERANCE)
     output_console().print(" ".join(lead), markup=False)

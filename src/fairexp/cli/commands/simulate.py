@@ -16,6 +16,7 @@ from fairexp.cli.printing.summary import summarise, write_summary
 from fairexp.cli.printing.tables import output_console, print_tables
 from fairexp.cli.watched_runs import watch_runs
 from fairexp.errors import ArgumentError
+from fairexp.measures import ZERO, check_irrelevant
 
 if TYPE_CHECKING:
     from fairexp.exports.tracking import Tracker
@@ -36,6 +37,7 @@ def simulate(
     assignments: options.Assignments = None,
     user: options.Users = None,
     stop_after: options.StopAfter = None,
+    irrelevant: options.Irrelevant = ZERO,
     rounds: options.Rounds = 1000,
     seeds: options.Seeds = None,
     seed: options.Seed = None,
@@ -63,6 +65,7 @@ def simulate(
     common: dict[str, Any] = {
         "data": source,
         "stop_after": stop_after,
+        "irrelevant": check_irrelevant(irrelevant),
         "rounds": rounds,
         "length": length,
         "exposure": numbers_or_name(exposure),

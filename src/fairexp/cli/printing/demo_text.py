@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fairexp.cli.printing.summary import Summary
 from fairexp.measures import (
     HELDOUT_NDCG,
+    IRRELEVANT,
     MEAN_ADDED_REGRET,
     MEAN_ONLINE_NDCG,
     ONLINE_NDCG,
@@ -89,7 +90,8 @@ def facts(run: RunSettings, *, n_seeds: int) -> list[Fact]:
     return [
         Fact(ONLINE_NDCG.name, f"{ONLINE_NDCG.definition} The chart shows {MEAN_ONLINE_NDCG}."),
         Fact(HELDOUT_NDCG.name, HELDOUT_NDCG.definition),
-        Fact(f"{UF} (unfairness)", f"{UF.definition} The chart shows the largest since the point before."),
+        Fact("NDCG, online and held out", f"{_sentence(IRRELEVANT[run.irrelevant])}."),
+        Fact(f"{UF} (unfairness)", f"{UF.definition} The dotted line of the chart is the largest so far."),
         Fact(
             "Tolerance",
             "The gap that FairExp is told to stay within in every round. A round in which no ranking of the candidates "
@@ -102,6 +104,10 @@ def facts(run: RunSettings, *, n_seeds: int) -> list[Fact]:
             f"{run.user} users; exposure 1/position; groups by PageRank, owed exposure by their average utility.",
         ),
     ]
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _round(gap: float) -> str:

@@ -49,7 +49,7 @@ class RoundsDone:
         before, sum_before = self._last[number]
         self._last[number] = (row["round"], row[ONLINE_NDCG.name])
         weight = total_discount(row["round"], first=before)
-        recent = (row[ONLINE_NDCG.name] - sum_before) / weight if weight > 0 else row[NDCG.name]
+        recent = (row[ONLINE_NDCG.name] - sum_before) / weight if weight > 0 else row[NDCG.name] or 0.0
         unfairness = f", {UF} {UF.text(row[UF.name])}" if UF.name in row else ""
         return f"{NDCG} {NDCG.text(recent)}{unfairness}"
 

@@ -19,6 +19,7 @@ from fairexp.measures import (
     ONLINE_NDCG,
     QUALIFIED_SHARE,
     SPEED,
+    ZERO,
     Measure,
 )
 
@@ -43,7 +44,8 @@ MEANS = (
 class Summary:
     """One ranker with one kind of user. `means` holds None where a measure does not apply.
 
-    `max_unfairness` is the largest of any seed; `rounds` the fewest of any seed, which an interrupt may have cut.
+    `max_unfairness` is the largest of any seed; `rounds` the fewest of any seed, which an interrupt may have cut;
+    `irrelevant` the rule of its NDCG.
     """
 
     ranker: str
@@ -52,6 +54,7 @@ class Summary:
     rounds: int
     means: dict[Measure, Effect | None]
     max_unfairness: float | None
+    irrelevant: str = ZERO
 
     def value(self, measure: Measure) -> float | None:
         """The mean over seeds, of unfairness at its largest the largest."""
@@ -74,13 +77,14 @@ class Summary:
 def summarise(runs: Sequence[RunSettings], results: Sequence[Result | None]) -> list[Summary]:
     """A summary for each ranker and user, in the order of `runs`; runs that never began are left out."""
     together: dict[tuple[str, str], list[Result]] = {}
+    rule = runs[0].irrelevant if runs else ZERO
     for run, result in zip(runs, results, strict=True):
         if result is not None and result.rounds:
             together.setdefault((run.ranker, run.user), []).append(result)
-    return [_sum_up(ranker, user, group) for (ranker, user), group in together.items()]
+    return [_sum_up(ranker, user, group, rule) for (ranker, user), group in together.items()]
 
 
-def _sum_up(ranker: str, user: str, results: Sequence[Result]) -> Summary:
+def _sum_up(ranker: str, user: str, results: Sequence[Result], irrelevant: str) -> Summary:
     from fairexp.statistics.intervals import effect
 
     means: dict[Measure, Effect | None] = {}
@@ -94,6 +98,7 @@ def _sum_up(ranker: str, user: str, results: Sequence[Result]) -> Summary:
         rounds=min(result.rounds for result in results),
         means=means,
         max_unfairness=max((value for result in results if (value := result[MAX_UF]) is not None), default=None),
+        irrelevant=irrelevant,
     )
 
 
@@ -103,7 +108,9 @@ def write_summary(path: Path, summaries: Sequence[Summary]) -> None:
     columns = [name for mean in measures for name in (mean.name, f"{mean} half width")]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["user", "ranker", "seeds", "rounds", MAX_UF.name, *columns])
+        writer.writerow(["user", "ranker", "seeds", "rounds", "irrelevant", MAX_UF.name, *columns])
         for line in summaries:
             cells = [cell for mean in measures for cell in (line.value(mean), line.half_width(mean))]
-            writer.writerow([line.user, line.ranker, line.n_seeds, line.rounds, line.max_unfairness, *cells])
+            writer.writerow(
+                [line.user, line.ranker, line.n_seeds, line.rounds, line.irrelevant, line.max_unfairness, *cells]
+            )

@@ -9,6 +9,7 @@ from fairexp.cli.printing.summary import Summary
 from fairexp.measures import (
     FINAL_UF,
     HELDOUT_NDCG,
+    IRRELEVANT,
     MAX_UF,
     MEAN_ADDED_REGRET,
     MEAN_UF,
@@ -119,7 +120,8 @@ def _table(summaries: Sequence[Summary], columns: Sequence[Column]) -> Table:
     seeds = max(line.n_seeds for line in summaries)
     longest = max(line.rounds for line in summaries)
     title = f"{first.user} user, {longest:,} rounds, {seeds} seed{'s' if seeds > 1 else ''}"
-    caption = f"± is a 95% interval over seeds; {MAX_UF} is over all seeds" if seeds > 1 else None
+    told = [f"± is a 95% interval over seeds; {MAX_UF} is over all seeds"] if seeds > 1 else []
+    caption = "\n".join([*told, f"NDCG: {IRRELEVANT[first.irrelevant]}"])
     table = Table(
         title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left", pad_edge=False
     )

@@ -12,13 +12,16 @@ from fairexp.experiments.claims.judgement import Part
 from fairexp.experiments.claims.results import Played, Results
 from fairexp.measures import FINAL_UF, MEAN_ADDED_REGRET, MEAN_HELDOUT_NDCG, TOTAL_ADDED_REGRET, Measure
 from fairexp.statistics.intervals import Effect
-from fairexp.statistics.paired import Pair, effect_over, paired_difference, paired_log_ratio
+from fairexp.statistics.paired import Pair, paired_difference, paired_log_ratio
 
-HOST, FAIR, CONTROLLER, RANDOM = "pairrank", "fairexp-pairrank", "fairco", "dbgd"
-UNCONSTRAINED = (HOST, "pdgd", RANDOM)
+HOST, FAIR, CONTROLLER, GRADIENT, RANDOM = "pairrank", "fairexp-pairrank", "fairco", "pdgd", "dbgd"
+PAPER = (HOST, FAIR, CONTROLLER, GRADIENT, RANDOM)
+"""The rankers that the paper speaks of, as the registry calls them: other rankers of an experiment decide no claim."""
+UNCONSTRAINED = (HOST, GRADIENT, RANDOM)
 SAME = 1.25
 """Two amounts count as the same where neither is more than this many times the other."""
 PAPER_TOLERANCES = (0.05, 0.1)
+TOLERANCE = "tolerance"
 
 Parts = Callable[[Results, str], Sequence[Part | None]]
 
@@ -49,26 +52,26 @@ def _largest_share(results: Results, label: str) -> float:
 def more(first: str, seconds: Sequence[str], measure: Measure) -> Parts:
     """`first` above each of `seconds`."""
     return lambda results, setting: [
-        _compared(results, setting, first, other, measure, name=f"against {display_name(other)}") for other in seconds
+        _compared(results, setting, (first, other), measure, name=f"against {display_name(other)}") for other in seconds
     ]
 
 
 def others(first: str, measure: Measure, *, lowest: bool = False) -> Parts:
-    """`first` above every other ranker of the experiment, or below with `lowest`."""
+    """`first` above every other ranker of the paper that takes part, or below with `lowest`."""
 
     def parts(results: Results, setting: str) -> list[Part | None]:
         found = []
-        for other in results.rankers:
-            high, low = (other, first) if lowest else (first, other)
+        for other in PAPER:
+            ordered = (other, first) if lowest else (first, other)
             if other != first:
-                found.append(_compared(results, setting, high, low, measure, name=f"against {display_name(other)}"))
+                found.append(_compared(results, setting, ordered, measure, name=f"against {display_name(other)}"))
         return found
 
     return parts
 
 
-def _compared(results: Results, setting: str, first: str, second: str, measure: Measure, *, name: str) -> Part | None:
-    found = _by_pair(results, setting, (first, second), measure)
+def _compared(results: Results, setting: str, rankers: tuple[str, str], measure: Measure, *, name: str) -> Part | None:
+    found = _by_pair(results, setting, rankers, measure)
     return None if found is None else Part(name, found, scale_of(measure))
 
 
@@ -77,21 +80,24 @@ def scale_of(measure: Measure) -> str:
     return "ratio" if measure.by_ratio else "difference"
 
 
-def compared(measure: Measure, first: Mapping[Pair, float], second: Mapping[Pair, float]) -> Effect | None:
+def compared(
+    results: Results, setting: str, measure: Measure, first: Mapping[Pair, float], second: Mapping[Pair, float]
+) -> Effect | None:
     """How much more of the measure `first` has, pair by pair, on its scale; ratios as logarithms."""
-    return (paired_log_ratio if measure.by_ratio else paired_difference)(first, second)
+    compare = paired_log_ratio if measure.by_ratio else paired_difference
+    return compare(first, second, results.shared(setting, measure))
 
 
 def not_fair(results: Results, setting: str) -> list[Part | None]:
-    gaps = results.values(setting, RANDOM, FINAL_UF)
-    if not gaps:
-        return []
-    logs = {pair: math.log(max(gap, 1e-9) / results.tolerance) for pair, gap in gaps.items()}
-    return [Part(f"against the tolerance of {results.tolerance:g}", effect_over(logs), "ratio")]
+    """How far above the tolerance the gap ends: as a difference, since a gap that ends at 0 has no logarithm."""
+    tolerance = results.tolerance_of(results.label_of(FAIR))
+    gaps = _values(results, setting, RANDOM, FINAL_UF)
+    found = results.effect(setting, {pair: gap - tolerance for pair, gap in gaps.items()}, FINAL_UF)
+    return [None if found is None else Part(f"against the tolerance of {tolerance:g}", found)]
 
 
 def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
-    """For every two rankers without fairness: how many times more unfair the faster learner is.
+    """For every two rankers without fairness: how much larger the gap is in which the faster learner ends.
 
     That one learns faster must be as sure as that one is less fair: the larger of the two p-values counts.
     """
@@ -106,7 +112,6 @@ def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
             Part(
                 f"{display_name(faster)}, which learns faster, against {display_name(slower)}",
                 gap,
-                "ratio",
                 given=learned.p,
             )
         )
@@ -114,19 +119,30 @@ def faster_is_less_fair(results: Results, setting: str) -> list[Part | None]:
 
 
 def _by_pair(results: Results, setting: str, rankers: tuple[str, str], measure: Measure) -> Effect | None:
-    one, two = (results.values(setting, ranker, measure) for ranker in rankers)
-    return compared(measure, one, two)
+    one, two = (_values(results, setting, ranker, measure) for ranker in rankers)
+    return compared(results, setting, measure, one, two)
+
+
+def _values(results: Results, setting: str, ranker: str, measure: Measure) -> Mapping[Pair, float]:
+    """A measure of a ranker of the registry, whatever the experiment calls it; nothing where it does not take part."""
+    label = results.label_of(ranker)
+    return {} if label is None else results.values(setting, label, measure)
 
 
 def tolerances(measure: Measure, *, paper: bool = False) -> Parts:
     """More of `measure` at the larger tolerance: the paper's two, or the ends of the sweep."""
 
     def parts(results: Results, setting: str) -> list[Part | None]:
-        values = results.sweep_values
+        sweep = results.experiment.sweep
+        label = results.label_of(FAIR)
+        if sweep is None or label is None or sweep.parameter != TOLERANCE or sweep.ranker != label:
+            return []
+        values = results.values_swept(label)
         small, large = PAPER_TOLERANCES if paper else (min(values, default=0.0), max(values, default=0.0))
         if small == large or not {small, large} <= set(values):
             return []
-        found = compared(measure, results.swept(setting, large, measure), results.swept(setting, small, measure))
+        ends = (results.swept(setting, value, measure, ranker=label) for value in (large, small))
+        found = compared(results, setting, measure, *ends)
         return [None if found is None else Part(f"{large:g} against {small:g}", found, scale_of(measure))]
 
     return parts
@@ -139,25 +155,26 @@ def constant(results: Results, setting: str) -> list[Part | None]:
         middle, last = added_regret(played, 1 / 3, 2 / 3), added_regret(played, 2 / 3, 1.0)
         if middle > 0 or last > 0:
             logs[played.pair] = math.log(max(last, 1e-3) / max(middle, 1e-3))
-    return [Part("last third against middle third", effect_over(logs), "ratio", band=math.log(SAME))] if logs else []
+    found = results.effect(setting, logs, MEAN_ADDED_REGRET)
+    return [None if found is None else Part("last third against middle third", found, "ratio", band=math.log(SAME))]
 
 
 def learning_gap(results: Results, place: str) -> list[Part | None]:
     """How much more held-out NDCG fairness costs with the less balanced groups."""
 
     def cost(setting: str) -> dict[Pair, float]:
-        own = results.values(setting, FAIR, MEAN_HELDOUT_NDCG)
-        host = results.values(setting, HOST, MEAN_HELDOUT_NDCG)
+        own, host = (_values(results, setting, ranker, MEAN_HELDOUT_NDCG) for ranker in (FAIR, HOST))
         return {pair: host[pair] - own[pair] for pair in own if pair in host}
 
     uneven, even = Groupings.of(place).settings
-    found = paired_difference(cost(uneven), cost(even))
+    found = paired_difference(cost(uneven), cost(even), results.shared(uneven, MEAN_HELDOUT_NDCG))
     return [None if found is None else Part("loss, less against more balanced", found)]
 
 
 def grouping_matters(results: Results, place: str) -> list[Part | None]:
-    uneven, even = (results.values(each, FAIR, MEAN_ADDED_REGRET) for each in Groupings.of(place).settings)
-    found = paired_difference(uneven, even)
+    settings = Groupings.of(place).settings
+    uneven, even = (_values(results, each, FAIR, MEAN_ADDED_REGRET) for each in settings)
+    found = paired_difference(uneven, even, results.shared(settings[0], MEAN_ADDED_REGRET))
     return [None if found is None else Part("less against more balanced", found, two_sided=True)]
 
 
@@ -171,7 +188,8 @@ def exactly(results: Results, setting: str) -> list[Part | None]:
 
 
 def _fair_runs(results: Results, setting: str) -> list[Played]:
-    return [run for run in results.main if run.setting == setting and run.ranker == FAIR]
+    label = results.label_of(FAIR)
+    return [run for run in results.main if run.setting == setting and run.ranker == label]
 
 
 def added_regret(played: Played, start: float, end: float) -> float:

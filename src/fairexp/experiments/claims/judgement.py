@@ -43,6 +43,15 @@ class Part:
             return max(self.effect.p, self.given)  # both must be refuted: the larger one counts
         return self.effect.p
 
+    @property
+    def favours(self) -> bool:
+        """Whether it speaks for the claim, surely or not."""
+        if self.exact:
+            return self.effect.mean == 0
+        if self.band is not None:
+            return abs(self.effect.mean) < self.band
+        return self.effect.mean > 0 or self.two_sided
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -72,35 +81,43 @@ class Finding:
 
 
 def judge(claim: Claim, results: Results, places: Sequence[str]) -> list[Finding]:
-    """The claim in every place; p-values are corrected for all tests of this claim together."""
-    found: list[tuple[str, list[Part]]] = []
+    """The claim in every place, decided by one part in each; p-values are corrected after Holm for the places."""
+    found: list[tuple[str, int, Part, float | None]] = []
     for place in places:
         parts = [part for part in claim.parts(results, place) if part is not None]
         if parts:
-            found.append((place, parts))
-    flat = [part for _, parts in found for part in parts]
-    corrected = iter(holm([part.p for part in flat]))
-    return [_finding(claim, place, [(part, next(corrected)) for part in parts]) for place, parts in found]
+            found.append((place, len(parts), *deciding(parts)))
+    corrected = holm([p for *_, p in found])
+    return [
+        Finding(claim, place, part, p, verdict_on(part, p), n_parts)
+        for (place, n_parts, part, _), p in zip(found, corrected, strict=True)
+    ]
 
 
-def _finding(claim: Claim, place: str, parts: Sequence[tuple[Part, float | None]]) -> Finding:
-    """All parts must be supported; one that is contradicted is enough against."""
-    judged = [(verdict_on(part, p), part, p) for part, p in parts]
-    order = (CONTRADICTED, UNDECIDED, SUPPORTED)
-    verdict, part, p = min(judged, key=lambda one: (order.index(one[0]), one[1].effect.mean))
-    return Finding(claim, place, part, p, verdict, len(parts))
+def deciding(parts: Sequence[Part]) -> tuple[Part, float | None]:
+    """The part that decides a claim which needs all of them, and the p-value of that.
+
+    Where all speak for it, it is the least sure one, as all must be sure at once (an intersection-union test, which
+    needs no correction for their number; Berger, 1982). Where some speak against it, it is the surest of these, which
+    is enough, but was the surest of as many chances as there are parts.
+    """
+    against = [part for part in parts if not part.favours]
+    exact = [part for part in against if part.exact]
+    unknown = [part for part in parts if part.p is None and not part.exact]
+    if exact or unknown:
+        return (exact or unknown)[0], None
+    if against:
+        surest = min(against, key=lambda part: part.p or 0.0)
+        return surest, min((surest.p or 0.0) * len(parts), 1.0)
+    weakest = max(parts, key=lambda part: (part.p or 0.0, -part.effect.mean))
+    return weakest, weakest.p
 
 
 def verdict_on(part: Part, p: float | None) -> str:
     """What one part says, given its corrected p-value."""
-    effect = part.effect
-    if part.exact:
-        return SUPPORTED if effect.mean == 0 else CONTRADICTED
-    if p is None or p >= ALPHA:
+    if not part.exact and (p is None or p >= ALPHA):
         return UNDECIDED
-    if part.band is not None:
-        return SUPPORTED if abs(effect.mean) < part.band else CONTRADICTED
-    return SUPPORTED if effect.mean > 0 or part.two_sided else CONTRADICTED
+    return SUPPORTED if part.favours else CONTRADICTED
 
 
 def effect_text(part: Part) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from fairexp.charts.style import display_name
 from fairexp.errors import ArgumentError
 from fairexp.experiments.plan.run_list import FINAL
 from fairexp.experiments.plan.spec import Experiment
@@ -31,9 +32,11 @@ from fairexp.measures import (
     SPEED,
     Measure,
 )
-from fairexp.registry import keeps_tolerance
+from fairexp.registry import is_the_same, keeps_tolerance
 from fairexp.simulation.environment import DEFAULTS
-from fairexp.statistics.paired import Pair
+from fairexp.statistics.intervals import Effect
+from fairexp.statistics.paired import Pair, Shared, effect_over, independent
+from fairexp.statistics.sharing import Sharing
 
 MEASURES = (
     ONLINE_NDCG,
@@ -111,9 +114,38 @@ class Results:
     @property
     def tolerance(self) -> float:
         """The tolerance that the fair ranker is held to."""
-        spec = self.experiment.rankers.get(self.fair or "")
+        return self.tolerance_of(self.fair)
+
+    def tolerance_of(self, label: str | None) -> float:
+        """The tolerance that a ranker is held to."""
+        spec = self.experiment.rankers.get(label or "")
         given = None if spec is None else spec.parameters.get("tolerance")
         return float(DEFAULTS["tolerance"] if given is None else given)
+
+    def label_of(self, ranker: str) -> str | None:
+        """The experiment's label for a ranker of the registry, whatever it is; None where it is not part of it.
+
+        Of several such, say with other parameters, it is the one that is labelled as in the registry, else the first.
+        """
+        labels = [label for label, spec in self.experiment.rankers.items() if is_the_same(spec.ranker, ranker)]
+        return ranker if ranker in labels else next(iter(labels), None)
+
+    def name(self, label: str) -> str:
+        """A ranker for people: its published name where it is labelled as in the registry, else its label."""
+        spec = self.experiment.rankers.get(label)
+        return display_name(label) if spec is None or spec.ranker == label else label
+
+    def shared(self, setting: str, measure: Measure) -> Shared:
+        """What the folds of a setting's data have in common, where `measure` is taken."""
+        given = self.overview.get("sharing", {}).get(setting.rpartition("/")[0])
+        if given is None:
+            return independent
+        sharing = Sharing(tuple(given["folds"]), tuple(map(tuple, given["common"])))
+        return lambda folds: sharing.correlation(folds, held_out=measure.held_out)
+
+    def effect(self, setting: str, values: Mapping[Pair, float], measure: Measure) -> Effect | None:
+        """The mean of values of a measure by (seed, fold) with its interval; None without any."""
+        return effect_over(values, self.shared(setting, measure)) if values else None
 
     def title(self, setting: str) -> str:
         """The setting for people, saying when its data is synthetic."""

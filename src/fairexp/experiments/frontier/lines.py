@@ -20,7 +20,7 @@ from fairexp.experiments.plan.sweeps import sweeps
 from fairexp.measures import FINAL_UF, IMPACT_UF, ITEM_UF, LIST_UF, MAX_UF, MEAN_UF, ONLINE_NDCG, Measure
 from fairexp.registry import classes_of
 from fairexp.statistics.intervals import Effect
-from fairexp.statistics.paired import Pair, effect_over
+from fairexp.statistics.paired import Pair, Shared, effect_over, independent
 
 MEASURED = (MAX_UF, MEAN_UF, FINAL_UF, LIST_UF, IMPACT_UF, ITEM_UF)
 """What lines are drawn over: unfairness in total, and what some rivals are fair to in its place."""
@@ -36,16 +36,18 @@ class Point:
     value: float | None
     online: Mapping[Pair, float]
     unfairness: Mapping[Pair, float]
+    shared: Shared = independent
+    """What the folds of its setting have in common."""
 
     @cached_property
     def quality(self) -> Effect:
         """Online NDCG with its interval."""
-        return effect_over(self.online)
+        return effect_over(self.online, self.shared)
 
     @cached_property
     def gap(self) -> Effect:
         """Unfairness with its interval."""
-        return effect_over(self.unfairness)
+        return effect_over(self.unfairness, self.shared)
 
     @property
     def level(self) -> float:
@@ -104,7 +106,7 @@ def lines_of(results: Results, setting: str, measure: Measure) -> list[Line]:
         for value in values:
             online, gap = (_measured(results, setting, ranker, value, one) for one in (ONLINE_NDCG, measure))
             if online and gap:
-                points.append(Point(ranker, value, online, gap))
+                points.append(Point(ranker, value, online, gap, results.shared(setting, ONLINE_NDCG)))
         if points:
             found.append(Line(ranker, points))
     return found
@@ -124,7 +126,7 @@ def unfair_points(results: Results, setting: str, measure: Measure) -> list[Poin
     for ranker in results.rankers:
         online, gap = (_measured(results, setting, ranker, None, one) for one in (ONLINE_NDCG, measure))
         if ranker not in fair and online and gap:
-            found.append(Point(ranker, None, online, gap))
+            found.append(Point(ranker, None, online, gap, results.shared(setting, ONLINE_NDCG)))
     return found
 
 

@@ -89,7 +89,9 @@ def judged(setting: str, measure: Measure, lines: Sequence[Line]) -> list[Verdic
     found = []
     for rival in rivals:
         own = [(point, reference.at(point.level)) for point in rival.frontier]
-        effects = [None if values is None else paired_difference(values, point.online) for point, values in own]
+        effects = [
+            None if values is None else paired_difference(values, point.online, point.shared) for point, values in own
+        ]
         corrected = holm([None if one is None else one.p for one in effects])
         for (point, values), effect, p in zip(own, effects, corrected, strict=True):
             height = effect_over(values).mean if values else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from fairexp.experiments.plan.spec import RANDOMISED, DataSpec, Experiment
 from fairexp.experiments.store import Json, Store, read_json, write_json
 from fairexp.fairness.exposure import estimate_exposure, exposure_curve
 from fairexp.simulation.settings import DataSettings, loaded_parts, shares_of
+from fairexp.statistics.sharing import Sharing
 from fairexp.users import load_user
 from fairexp.users.dependent import PRESET_NAMES
 from fairexp.users.interventions import randomised_clicks
@@ -37,6 +38,8 @@ class Prepared:
     synthetic: bool
     groups: list[dict[str, Any]]
     shares: tuple[float, ...]
+    served: frozenset[str]
+    """The queries of the training part, known again in another fold by id and grades."""
     exposure: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
@@ -95,10 +98,25 @@ def _prepare_fold(experiment: Experiment, label: str, spec: DataSpec, fold: int,
         synthetic=is_synthetic(spec),
         groups=[asdict(row) for row in group_table(train)],
         shares=_shares(experiment, spec, train),
+        served=_queries(train),
     )
     for user in experiment.users:
         made.exposure[user] = _exposure(experiment, made, train, user, fold, f"exposure/{label}/fold-{fold}", store)
     return made
+
+
+def _queries(train: Dataset) -> frozenset[str]:
+    grades = (train.relevance(index).tobytes() for index in range(train.n_queries))
+    return frozenset(
+        f"{query} {hashlib.blake2b(own, digest_size=8).hexdigest()}"
+        for query, own in zip(train.query_ids, grades, strict=True)
+    )
+
+
+def sharing(folds: Mapping[tuple[str, int], Prepared], label: str) -> Sharing:
+    """Which part of their queries the folds of a data set have in common."""
+    own = {fold: made.served for (data, fold), made in folds.items() if data == label}
+    return Sharing.of(list(own.values()), own)
 
 
 def _shares(experiment: Experiment, spec: DataSpec, train: Dataset) -> tuple[float, ...]:

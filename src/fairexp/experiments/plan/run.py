@@ -66,8 +66,9 @@ class Run:
             "user": user_content(settings.user),
             **{
                 name: getattr(settings, name)
-                for name in ("stop_after", "rounds", "seed", "length", "exposure", "shares", "n_points", "validate")
+                for name in ("stop_after", "rounds", "seed", "length", "exposure", "shares", "n_points")
             },
+            **{name: getattr(settings, name) for name in ("validate", "irrelevant")},
         }
         text = json.dumps(content, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:10]

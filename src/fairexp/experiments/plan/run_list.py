@@ -95,6 +95,7 @@ def make_run(
         shares=prepared.shares,
         n_points=experiment.n_points,
         validate=experiment.needs_validation,
+        irrelevant=experiment.irrelevant,
     )
     return Run(data, user_name(user), fold, ranker, dict(parameters), seed, settings, prepared.fingerprint, tuning)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from fairexp.measures import IRRELEVANT, ZERO
 from fairexp.simulation.settings import SHARES
 
 BETA_RULES = (*SHARES, "paper")
@@ -87,7 +88,8 @@ class Experiment(_Strict):
 
     `beta` is what group 0 is owed per unit of group 1: a rule ("average_utility", "total_utility", "size", "equal"), a
     number, or "paper", each data set's `paper_beta`. `exposure` is "randomised" (estimated for each setting on shuffled
-    rankings with the same users, `exposure_sessions` of them), or a curve as elsewhere.
+    rankings with the same users, `exposure_sessions` of them), or a curve as elsewhere. `irrelevant` is what NDCG does
+    with queries without a relevant document: "zero" or "skip".
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
@@ -103,6 +105,7 @@ class Experiment(_Strict):
     exposure_sessions: Count = 100_000
     beta: str | Annotated[float, Field(gt=0)] = "average_utility"
     stop_after: str | None = None
+    irrelevant: str = ZERO
     n_points: Count = 40
     tuning: Tuning = Tuning()
     records: Text | None = None
@@ -137,6 +140,13 @@ class Experiment(_Strict):
     def _stop(cls, value: str | None) -> str | None:
         if value not in (None, "click", "any"):
             raise ValueError(f"expected click or any, got {value!r}")
+        return value
+
+    @field_validator("irrelevant")
+    @classmethod
+    def _irrelevant(cls, value: str) -> str:
+        if value not in IRRELEVANT:
+            raise ValueError(f"expected {' or '.join(IRRELEVANT)}, got {value!r}")
         return value
 
     @model_validator(mode="after")

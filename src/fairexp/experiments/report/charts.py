@@ -2,56 +2,69 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from fairexp.charts import charts, frontier_chart, violations_chart
+from fairexp.charts import Manner, charts, frontier_chart, violations_chart
 from fairexp.charts.rows import Row, Summing
 from fairexp.experiments.claims.evidence import added_regret
 from fairexp.experiments.claims.results import Results
 from fairexp.experiments.frontier.lines import Point, unfair_points
 from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.report.tables import is_synthetic_label
-from fairexp.measures import HELDOUT_NDCG, MAX_UF, MEAN_ADDED_REGRET, MEAN_ONLINE_NDCG, Measure
-from fairexp.statistics.paired import Pair, effect_over
+from fairexp.measures import (
+    HELDOUT_NDCG,
+    IRRELEVANT,
+    MAX_UF,
+    MEAN_ADDED_REGRET,
+    MEAN_ONLINE_NDCG,
+    UF,
+    Measure,
+)
+from fairexp.statistics.paired import Pair, Shared, effect_over, independent
 
 BINS = 15
 """Parts of a run that violations are averaged over, so that a trend shows."""
 
 
-def with_intervals(rows: Sequence[Row], measure: Measure) -> list[Row]:
-    """For each ranker and round: the mean of `measure` over (seed, fold) pairs, and its 95% interval, low to high."""
+def intervals(results: Results, setting: str) -> Summing:
+    """Means over (seed, fold) pairs with their 95% intervals, of a setting whose folds may share queries."""
+    return Summing(lambda rows, measure: with_intervals(rows, measure, results.shared(setting, measure)), ENDS)
+
+
+def with_intervals(rows: Sequence[Row], measure: Measure, shared: Shared = independent) -> list[Row]:
+    """For each ranker and round: the mean of `measure` over (seed, fold) pairs, and its 95% interval, low to high.
+
+    What is drawn cannot be negative, whatever a symmetric interval says: bands end at 0.
+    """
     values: dict[tuple[str, int], dict[Pair, float]] = {}
     for row in rows:
         if row[measure.name] is not None:
             values.setdefault((row["ranker"], row["round"]), {})[row["seed"]] = row[measure.name]
     points = []
     for (ranker, at), found in values.items():
-        one = effect_over(found)
-        low, high = (one.mean if bound is None else bound for bound in (one.low, one.high))
-        if measure.by_ratio and one.mean > 0:  # on a logarithmic axis: symmetric there, and never below 0
-            factor = math.exp(min((high - one.mean) / one.mean, 5.0))
-            low, high = one.mean / factor, one.mean * factor
-        if measure == MEAN_ADDED_REGRET:  # cannot be negative, whatever a symmetric interval says
-            low = max(low, 0.0)
+        one = effect_over(found, shared)
+        low, high = (one.mean if bound is None else max(bound, 0.0) for bound in (one.low, one.high))
         points.append({"ranker": ranker, "round": at, "value": one.mean, "low": low, "high": high, "seeds": one.n})
     return points
 
 
-INTERVALS = Summing(with_intervals, ("95% interval from", "to"))
+ENDS = ("95% interval from", "to")
 
 
 def setting_charts(results: Results, setting: str) -> dict[str, Any]:
     """The paper's three panels: online NDCG, held-out NDCG and unfairness over rounds."""
-    drawn = (MEAN_ONLINE_NDCG, HELDOUT_NDCG, MAX_UF)
+    drawn = (MEAN_ONLINE_NDCG, HELDOUT_NDCG, UF, MAX_UF)
     rows = [
-        {"ranker": run.ranker, "seed": run.pair, "round": at} | {one.name: run.points[one.name][i] for one in drawn}
+        {"ranker": results.name(run.ranker), "seed": run.pair, "round": at}
+        | {one.name: run.points[one.name][i] for one in drawn}
         for run in results.main
         if run.setting == setting
         for i, at in enumerate(run.points["round"])
     ]
-    return charts(rows, tolerance=results.tolerance, over=INTERVALS)
+    fair = None if results.fair is None else results.name(results.fair)
+    manner = Manner(over=intervals(results, setting), irrelevant=results.experiment.irrelevant, fair=fair)
+    return charts(rows, manner, tolerance=results.tolerance)
 
 
 def frontier_charts(results: Results, found: Sequence[Frontier]) -> dict[str, Any]:
@@ -61,7 +74,9 @@ def frontier_charts(results: Results, found: Sequence[Frontier]) -> dict[str, An
         rows = [{**_frontier_row(point), "kept": point in line.frontier} for line in one.lines for point in line.points]
         rows += [{**_frontier_row(point), "kept": True} for point in unfair_points(results, one.setting, one.measure)]
         data, _, user = results.title(one.setting).rpartition(", ")
-        made[frontier_name(one)] = frontier_chart(rows, one.measure, title=data, subtitle=user)
+        made[frontier_name(one)] = frontier_chart(
+            rows, one.measure, title=data, subtitle=f"{user}; {IRRELEVANT[results.experiment.irrelevant]}"
+        )
     return made
 
 
@@ -101,7 +116,8 @@ def violation_charts(results: Results) -> dict[str, Any]:
             if rows:
                 synthetic = any(is_synthetic_label(results, label) for label in labels)
                 title = f"{family}{' (synthetic)' if synthetic else ''}, {user} users"
-                made[f"{family}-{user}"] = violations_chart(rows, title=title, over=INTERVALS)
+                over = intervals(results, f"{labels[0]}/{user}")
+                made[f"{family}-{user}"] = violations_chart(rows, title=title, over=over)
     return made
 
 

@@ -13,13 +13,17 @@ from fairexp.experiments.report.tables import place_text
 
 MARKS = {SUPPORTED: "✓", CONTRADICTED: "✗", UNDECIDED: "?"}
 RULE = (
-    "Rankers are compared run by run: the same queries, and the same coins of the users. The unit is the fold, "
-    "whose value is the mean over its seeds; where a data set has one fold, the unit is the seed, and verdicts "
-    "speak for that data alone. Each comparison is a two-sided paired t-test at 5%, of differences, or for "
-    "unfairness of logarithms of ratios; p-values are corrected after Holm for all tests of a claim in all "
-    "settings. A claim is supported (✓) where all its comparisons are significant in its favour, contradicted (✗) "
-    "where one is significant against it, and else undecided (?). Intervals are 95% each, not corrected. Folds of "
-    "a collection share training queries, so that intervals are somewhat too narrow for other collections."
+    "Rankers are compared run by run: the same queries, and the same coins of the users. A claim is judged among "
+    "the rankers that the paper speaks of, whatever they are labelled here and whoever else takes part. The unit is"
+    " the fold, whose value is the mean over its seeds. Where folds serve queries in common, as LETOR's do, the "
+    "t-test and the intervals are corrected for that, and speak for other collections of this size from the same "
+    "source, split the same way; where each fold is a world of its own, for other worlds of the kind; where a data "
+    "set has one fold, the unit is the seed, and verdicts speak for that data alone. Each comparison is a two-sided"
+    " paired t-test at 5%, of differences, or for mean unfairness of logarithms of ratios. A claim is supported (✓)"
+    " where all its comparisons are significant in its favour: the largest of their p-values counts. It is "
+    "contradicted (✗) where one is significant against it: the smallest p-value counts, times the number of "
+    "comparisons. P-values are then corrected after Holm for all settings. All else is undecided (?). Intervals are"
+    " 95% each, not corrected."
 )
 NEEDS = {"setting": "rankers or tolerances that are not part of it", "groupings": "two groupings of the same data"}
 

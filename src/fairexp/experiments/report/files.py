@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairexp.charts.style import display_name
 from fairexp.experiments.claims.judgement import CONTRADICTED, SUPPORTED, Finding, effect_text
 from fairexp.experiments.claims.results import Results
 from fairexp.experiments.report.tables import Comparison, Table, place_text
 from fairexp.measures import (
     HELDOUT_NDCG,
+    IRRELEVANT,
     MAX_UF,
     MEAN_ADDED_REGRET,
     MEAN_UF,
@@ -21,7 +21,6 @@ from fairexp.measures import (
     QUALIFIED_SHARE,
     ROUND_TIME,
 )
-from fairexp.statistics.paired import effect_over
 
 SHOWN = (ONLINE_NDCG, HELDOUT_NDCG, MEAN_UF, MAX_UF, QUALIFIED_SHARE, MEAN_ADDED_REGRET, ROUND_TIME)
 """The measures of a setting's table."""
@@ -56,12 +55,12 @@ def setting_rows(results: Results, setting: str, comparisons: Sequence[Compariso
     marks = {(one.other, one.measure): significance(one.p) for one in comparisons if one.setting == setting}
     rows = []
     for ranker in results.rankers:
-        cells = [display_name(ranker)]
+        cells = [results.name(ranker)]
         for measure in SHOWN:
             values = results.values(setting, ranker, measure)
             if measure == MEAN_ADDED_REGRET and not results.values(setting, ranker, QUALIFIED_SHARE):
                 values = {}  # it reverses nothing for fairness because it knows none
-            found = effect_over(values) if values else None
+            found = results.effect(setting, values, measure)
             text = MISSING if found is None else measure.text(found.mean, found.half_width or None)
             cells.append(text + marks.get((ranker, measure), ""))
         rows.append(cells)
@@ -83,11 +82,12 @@ def write_latex(
     """A tabular for each setting, and one with the claims, ready to be input."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
+    rule = f"NDCG: {IRRELEVANT[results.experiment.irrelevant]}"
     headings = ["Ranker", *(measure.heading for measure in SHOWN)]
     for setting in results.settings:
         path = folder / f"{setting.replace('/', '-')}.tex"
         path.write_text(
-            tabular(headings, setting_rows(results, setting, comparisons), comment=results.title(setting)),
+            tabular(headings, setting_rows(results, setting, comparisons), comment=f"{results.title(setting)}; {rule}"),
             encoding="utf-8",
         )
         written.append(path)

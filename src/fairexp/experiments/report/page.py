@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairexp.charts.extra import vl_convert
 from fairexp.charts.figures import Spec
 from fairexp.charts.pages import render
-from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER, display_name
+from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER
 from fairexp.experiments.claims.judgement import Finding
 from fairexp.experiments.claims.results import Results
 from fairexp.experiments.frontier.verdicts import Frontier
@@ -24,7 +24,7 @@ from fairexp.experiments.report.tables import (
     failures_table,
     groups_table,
 )
-from fairexp.measures import MAX_UF, ONLINE_NDCG
+from fairexp.measures import IRRELEVANT, MAX_UF, ONLINE_NDCG
 from fairexp.statistics.paired import effect_over
 
 DARK = {colours["light"]: colours["dark"] for colours in (FAIR_COLOURS, INK, MUTED, GRID, PAPER, BAND)}
@@ -69,7 +69,7 @@ def page_html(
         lead=_lead(results, findings, found),
         warnings=_warnings(results),
         claims=claims_section(results, findings),
-        reading=_reading(comparisons),
+        reading=_reading(results, comparisons),
         settings=[_section(results, setting, comparisons, specs) for setting in results.settings],
         glance=_glance(results),
         frontier=frontier_section(results, found, list(specs)),
@@ -129,7 +129,7 @@ def _glance(results: Results) -> Glance:
             both = [(one, results.values(setting, ranker, one)) for one in (ONLINE_NDCG, MAX_UF)]
             cells.append(tuple(one.text(effect_over(values).mean if values else None) for one, values in both))
         rows.append((anchor(setting), results.title(setting), cells))
-    return Glance([display_name(ranker) for ranker in results.rankers], rows)
+    return Glance([results.name(ranker) for ranker in results.rankers], rows)
 
 
 def _warnings(results: Results) -> list[str]:
@@ -147,17 +147,23 @@ def _warnings(results: Results) -> list[str]:
     without = results.overview.get("without_choice", [])
     if without:
         warnings.append("No parameters could be chosen, so that nothing was played: " + ", ".join(without) + ".")
+    if "sharing" not in results.overview:
+        warnings.append(
+            "These records do not say which queries folds share: intervals over folds are as if they shared none, and "
+            "too narrow where they do. Run the experiment once more: it plays nothing again, and adds what is missing."
+        )
     if len(results.versions) > 1:
         warnings.append("Records of several versions of fairexp: " + ", ".join(sorted(results.versions)) + ".")
     return warnings
 
 
-def _reading(comparisons: Sequence[Comparison]) -> list[str]:
+def _reading(results: Results, comparisons: Sequence[Comparison]) -> list[str]:
     """What holds for the charts and tables of every setting."""
-    base = display_name(comparisons[0].reference) if comparisons else "the first ranker"
+    base = results.name(comparisons[0].reference) if comparisons else "the first ranker"
     return [
-        "Bands in the charts are the 95% intervals of the means, those of unfairness taken on the logarithmic "
-        "scale. Online NDCG in the tables is discounted and summed over rounds, as in the paper. Unfairness is "
+        "Bands in the charts are the 95% intervals of the means. NDCG, online and held out alike: "
+        f"{IRRELEVANT[results.experiment.irrelevant]}. Online NDCG in the tables is discounted and summed over rounds, "
+        "as in the paper. Unfairness is "
         "the exposure gap between the groups; qualified is the part of the rounds in which some ranking kept the "
         "tolerance; added regret counts certain orders reversed for fairness, per round.",
         f"* differs from {base}: paired t-test, p < .05 after Holm for all comparisons of the report (** .01, *** "
@@ -172,6 +178,7 @@ def _section(results: Results, setting: str, comparisons: Sequence[Comparison], 
     over = f"{n_folds} folds, each the mean of its seeds" if n_folds > 1 else f"{n_seeds} seeds of the one fold"
     data = results.experiment.data[setting.rpartition("/")[0]]
     rounds = data.rounds or results.experiment.rounds
+    rule = IRRELEVANT[results.experiment.irrelevant]
     return Section(
         name=setting,
         anchor=anchor(setting),
@@ -179,7 +186,8 @@ def _section(results: Results, setting: str, comparisons: Sequence[Comparison], 
         figures=[name for name in specs if name.startswith(f"{anchor(setting)}-panel-")],
         headings=["ranker", *(each.heading[0].lower() + each.heading[1:] for each in SHOWN)],
         rows=setting_rows(results, setting, comparisons),
-        note=f"Means of {counted(len(pairs), 'run')} of {counted(rounds, 'round')} with 95% intervals over {over}.",
+        note=f"Means of {counted(len(pairs), 'run')} of {counted(rounds, 'round')} with 95% intervals over {over}. "
+        f"NDCG: {rule}.",
     )
 
 

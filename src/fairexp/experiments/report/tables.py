@@ -88,7 +88,7 @@ def compare(results: Results) -> list[Comparison]:
         for measure in COMPARED:
             for other in results.rankers:
                 one, two = (results.values(setting, name, measure) for name in (base, other))
-                paired = compared(measure, two, one) if other != base else None
+                paired = compared(results, setting, measure, two, one) if other != base else None
                 if paired is not None:
                     found.append((setting, measure, other, paired))
     corrected = holm([paired.p for *_, paired in found])
@@ -102,13 +102,24 @@ def runs_table(results: Results) -> Table:
     rows: list[list[Cell]] = [
         [
             *(run.data, run.user, run.ranker, parameters_text(run.parameters), run.fold, run.seed, run.key),
+            results.experiment.irrelevant,
             *(run.value(measure) for measure in MEASURES),
         ]
         for run in [*results.main, *(run for _, run in results.sweep if run not in results.main)]
     ]
     return Table(
         "runs",
-        ["data", "user", "ranker", "parameters", "fold", "seed", "run", *(measure.name for measure in MEASURES)],
+        [
+            "data",
+            "user",
+            "ranker",
+            "parameters",
+            "fold",
+            "seed",
+            "run",
+            "irrelevant",
+            *(measure.name for measure in MEASURES),
+        ],
         rows,
     )
 
@@ -120,8 +131,18 @@ def summary_table(results: Results) -> Table:
             values = [results.values(setting, ranker, measure) for measure in MEASURES]
             n = max(map(len, values))
             if n:
-                rows.append([*_setting_cells(results, setting), ranker, n, *_interval_cells(values)])
-    return Table("summary", ["data", "user", "source", "ranker", "pairs", *_interval_headings(MEASURES)], rows)
+                rows.append(
+                    [
+                        *_setting_cells(results, setting),
+                        results.experiment.irrelevant,
+                        ranker,
+                        n,
+                        *_interval_cells(results, setting, MEASURES, values),
+                    ]
+                )
+    return Table(
+        "summary", ["data", "user", "source", "irrelevant", "ranker", "pairs", *_interval_headings(MEASURES)], rows
+    )
 
 
 def comparisons_table(results: Results, comparisons: list[Comparison]) -> Table:
@@ -161,7 +182,7 @@ def sweep_table(results: Results) -> Table:
         for ranker, sweep in sweeps(results.experiment).items():
             for value in results.values_swept(ranker):
                 measured = [results.swept(setting, value, measure, ranker=ranker) for measure in SWEPT]
-                cells = _interval_cells(measured)
+                cells = _interval_cells(results, setting, SWEPT, measured)
                 if any(cell is not None for cell in cells):
                     rows.append([*_setting_cells(results, setting), ranker, sweep.parameter, value, *cells])
     headings = ["data", "user", "source", "ranker", "parameter", "value"]
@@ -174,7 +195,8 @@ def violations_table(results: Results) -> Table:
     for setting in results.settings:
         runs = [run for run in results.main if run.setting == setting and run.ranker == results.fair]
         for tenth in range(10) if runs else []:
-            found = effect_over({run.pair: added_regret(run, tenth / 10, (tenth + 1) / 10) for run in runs})
+            amounts = {run.pair: added_regret(run, tenth / 10, (tenth + 1) / 10) for run in runs}
+            found = effect_over(amounts, results.shared(setting, MEAN_ADDED_REGRET))
             rows.append([*_setting_cells(results, setting), tenth + 1, found.mean, found.low, found.high, found.n])
     return Table(
         "violations", ["data", "user", "source", "tenth", MEAN_ADDED_REGRET.name, "low", "high", "pairs"], rows
@@ -234,7 +256,9 @@ def _interval_headings(measures: Sequence[Measure]) -> list[str]:
     return [name for measure in measures for name in (measure.name, f"{measure} low", f"{measure} high")]
 
 
-def _interval_cells(values: Sequence[Mapping[Pair, float]]) -> list[Cell]:
+def _interval_cells(
+    results: Results, setting: str, measures: Sequence[Measure], values: Sequence[Mapping[Pair, float]]
+) -> list[Cell]:
     """The mean of each measure and the ends of its interval; nothing where it does not apply."""
-    found = [effect_over(one) if one else None for one in values]
+    found = [results.effect(setting, one, measure) for one, measure in zip(values, measures, strict=True)]
     return [cell for one in found for cell in ((None,) * 3 if one is None else (one.mean, one.low, one.high))]

@@ -21,13 +21,11 @@ from fairexp.measures import (
     HELDOUT_NDCG,
     MAX_UF,
     MEAN_ONLINE_NDCG,
-    ONLINE_NDCG,
     QUALIFIED,
     SPEED,
     TOTAL_ADDED_REGRET,
     UF,
 )
-from fairexp.metrics import total_discount
 from fairexp.registry import keeps_tolerance
 from fairexp.simulation.environment import DEFAULTS
 from fairexp.simulation.meter import checkpoints
@@ -109,7 +107,7 @@ class Collector:
     """Takes in every round and keeps some points of the curves, and counts of rounds that the tolerance is judged by.
 
     Points are columns by name: the round, and `POINTS`; held-out NDCG is None between checkpoints, unfairness at its
-    largest is that since the point before.
+    largest is that of all rounds so far.
     """
 
     def __init__(self, settings: RunSettings) -> None:
@@ -132,11 +130,10 @@ class Collector:
                 where = "within" if within(gap, self._tolerance) else "beyond"
                 self._n[f"{where}_{'qualified' if qualified else 'unqualified'}"] += 1
         if row["round"] in self._marks:
-            online = row[ONLINE_NDCG.name] / total_discount(row["round"])
-            values = (row["round"], online, row[HELDOUT_NDCG.name], gap, self._peak)
+            peak = None if gap is None else self._peak
+            values = (row["round"], row[MEAN_ONLINE_NDCG.name], row[HELDOUT_NDCG.name], gap, peak)
             for name, value in zip(self.points, (*values, self._added_regret), strict=True):
                 self.points[name].append(value)
-            self._peak = 0.0
 
     def counts(self) -> dict[str, Any]:
         """How many rounds were within or beyond the tolerance, by whether any ranking could have been within."""

@@ -12,6 +12,7 @@ from fairexp.cli import options
 from fairexp.cli.commands.experiments.experiment import On, PlanOnly, Records, ReportFolder, Retry, write_report
 from fairexp.cli.parameters import parse_value
 from fairexp.errors import ArgumentError
+from fairexp.measures import ZERO
 
 ALIASES = {"yahoo": "yahoo-set1", "mslr": "mslr-web10k"}
 KEPT = "experiment.yaml"
@@ -53,6 +54,7 @@ def reproduce(
     folds: Folds = None,
     user: options.Users = None,
     stop_after: options.StopAfter = None,
+    irrelevant: options.Irrelevant = ZERO,
     out: Records = None,
     jobs: options.Jobs = None,
     on: On = "local",
@@ -71,7 +73,7 @@ def reproduce(
     from fairexp.experiments.plan.yaml_file import read_document, validated
 
     values = read_document("quick" if quick else "paper").values
-    given = {"rounds": rounds, "seeds": seeds, "users": user, "stop_after": stop_after}
+    given = {"rounds": rounds, "seeds": seeds, "users": user, "stop_after": stop_after, "irrelevant": irrelevant}
     values.update({key: value for key, value in given.items() if value is not None})
     if beta is not None:
         values["beta"] = parse_value(beta)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fairexp.charts.curves import unfairness_chart
+from fairexp.charts.curves import Manner, unfairness_chart
 from fairexp.charts.drawing import HEIGHT, WIDTH, Frame, draw, dressed
 from fairexp.charts.extra import altair
 from fairexp.charts.labels import Axis
 from fairexp.charts.style import COLOURS, FAIR_COLOURS
-from fairexp.measures import MAX_UF
+from fairexp.measures import UF
 
 EDGES_MS = (0, 1, 2, 3, 5, 7.5, 10, 15, 25, 50, 100, 250, 500, 1000, 2500)
 """Where bars of the chart of times begin and end."""
@@ -66,11 +66,12 @@ def _larger(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str, by: str) -> Any:
     rows = [
-        {"ranker": ranker, "user": "live", "seed": 0, "round": at, MAX_UF.name: gap}
+        {"ranker": ranker, "user": "live", "seed": 0, "round": at, UF.name: gap}
         for at, gap in zip(history["round"], history["largest_gap"], strict=True)
         if not np.isnan(gap)
     ]
-    return unfairness_chart(rows, tolerance=max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE), theme=theme, by=by)
+    least = max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE)
+    return unfairness_chart(rows, Manner(theme, fair=ranker), tolerance=least, by=by)
 
 
 def _exposure(history: dict[str, Any], constraint: dict[str, Any], theme: str, by: str) -> Any:
