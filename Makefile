@@ -7,7 +7,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 NO_TOOLS = The tools that build fairexp could not be installed from the package index. If it offers no ziglang, which \
 serves as a C compiler where there is none, install one: apt-get install gcc (Debian), xcode-select --install (macOS).
 
-.PHONY: demo test test-bounds guarantees rankers-table lint bench torture browser wheel clean
+.PHONY: demo test test-bounds guarantees rankers-table docs readme-record results-record lint bench torture browser wheel clean
 
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
@@ -38,6 +38,23 @@ guarantees: $(READY)
 # The measured table of docs/rankers.md; it also tells of MQ2008 where that lies in ../shared/data.
 rankers-table: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.rankers
+
+# Every table, chart and page that is made from records or from the code; measures nothing. The targets below it do, and
+# need LETOR 4.0 MQ2008, in the folder MQ2008=DIR that holds Fold1 to Fold5.
+docs: $(READY)
+	$(BIN)/python -m benchmarks.pages
+
+readme-record: $(READY)
+	@test -f "$(MQ2008)/Fold1/train.txt" || (echo "make readme-record needs MQ2008=DIR, the folder that holds Fold1"; exit 1)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.readme --folder $(MQ2008)
+	$(BIN)/python -m benchmarks.pages --pages-only
+
+results-record: $(READY)
+	@test -f "$(MQ2008)/Fold5/train.txt" || (echo "make results-record needs MQ2008=DIR, the folder that holds Fold1 to Fold5"; exit 1)
+	mkdir -p data && ln -sfn $(abspath $(MQ2008)) data/MQ2008
+	OPENBLAS_NUM_THREADS=1 $(BIN)/fairexp experiment run examples/mq2008.yaml --out results/mq2008
+	$(BIN)/python -m benchmarks.results results/mq2008
+	$(BIN)/python -m benchmarks.pages --pages-only
 
 # The sdist, and a wheel for each Python of this machine, tried in an environment of its own.
 wheel:

@@ -45,6 +45,12 @@ def main() -> None:
         console.print(f"{name}: {len(points)} points, drawn to {chosen.out / name}.svg")
 
 
+def redraw(folder: Path = FOLDER) -> None:
+    """Every chart again from the points that are kept beside it."""
+    for name, (_, axes) in CURVES.items():
+        save_charts({name: chart(json.loads((folder / f"{name}.json").read_text()), axes)}, folder)
+
+
 def least_seconds(action: Callable[[], Any], *, budget: float = 1.0) -> float:
     """The smallest time of a call, over as many as fit into the budget (3 to 200): what it takes undisturbed."""
     action()

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.__main__ import LATEST
+from benchmarks.marks import between
 from benchmarks.report import figure
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 
 def main() -> None:
@@ -20,8 +20,6 @@ def main() -> None:
 
 def with_figures(page: str, latest: dict[str, Any]) -> str:
     """The page with a table of the rows of `latest`."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
     versions = ", ".join(f"{name} {number}" for name, number in latest["versions"].items())
     where = f"Measured on {latest['date'][:10]} on {latest['cores']} cores of {latest['cpu']}"
     lines = [
@@ -31,7 +29,7 @@ def with_figures(page: str, latest: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|",
         *map(_line, latest["rows"]),
     ]
-    return "\n".join([before + BEGIN, *lines, END + after])
+    return between(page, "figures", lines)
 
 
 def _line(row: dict[str, Any]) -> str:

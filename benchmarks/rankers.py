@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairexp.measures import HELDOUT_NDCG, MAX_UF, ONLINE_NDCG, QUALIFIED_SHARE, Measure
+from benchmarks.marks import between
+from fairexp.measures import HELDOUT_NDCG, IRRELEVANT, MAX_UF, ONLINE_NDCG, QUALIFIED_SHARE, ZERO, Measure
 from fairexp.registry import FAIR, NAMES, parameters_of, ranker_names
 from fairexp.simulation.environment import DEFAULTS
 from fairexp.simulation.run import run
@@ -23,7 +24,6 @@ from fairexp.simulation.settings import DataSettings, RunSettings
 
 RECORD = Path(__file__).with_name("rankers.json")
 PAGE = Path(__file__).parents[1] / "docs" / "rankers.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEEDS = (0, 1, 2)
 USER = "navigational"
@@ -92,13 +92,11 @@ def measure(*, share: float = 1.0, seeds: tuple[int, ...] = SEEDS) -> Iterator[d
 
 def with_table(page: str, record: dict[str, Any]) -> str:
     """The page with the figures of `record` between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
     lines = [_preface(record)]
     for title in dict.fromkeys(row["place"] for row in record["rows"]):
         rows = [row for row in record["rows"] if row["place"] == title]
         lines += ["", f"{title}, {rows[0]['rounds']:,} rounds:", "", *_table(rows)]
-    return "\n".join([before + BEGIN, *lines, END + after])
+    return between(page, "measured", lines)
 
 
 def _preface(record: dict[str, Any]) -> str:
@@ -107,8 +105,16 @@ def _preface(record: dict[str, Any]) -> str:
     return (
         f"Made by `make rankers-table`: {record['user']} users, lists of 10, {_runs(record['seeds'])}; "
         f"inside FairExp the tolerance is {record['tolerance']:g}. Held-out NDCG is of queries that were not "
-        f"served, where a ranker can score them.{without}"
+        f"served, where a ranker can score them. {_rule(record)}{without}"
     )
+
+
+def _rule(record: dict[str, Any]) -> str:
+    """What its NDCG does with queries without a relevant document; older records left them out of what is held out."""
+    rule = record.get("irrelevant")
+    if rule is None:
+        return "Queries without a relevant document count as 0 online, and are left out of what is held out."
+    return f"NDCG, online and held out: {IRRELEVANT[rule]}."
 
 
 def _runs(count: int) -> str:
@@ -144,7 +150,14 @@ def main(arguments: list[str] | None = None) -> None:
             print(row["place"], row["ranker"], row["alone"], row["inside"], flush=True)
             rows.append(row)
         left_out = sorted(set(NAMES) - set(measurable()))
-        record = {"user": USER, "seeds": chosen.runs, **DEFAULTS, "left_out": left_out, "rows": rows}
+        record = {
+            "user": USER,
+            "seeds": chosen.runs,
+            **DEFAULTS,
+            "irrelevant": ZERO,
+            "left_out": left_out,
+            "rows": rows,
+        }
         RECORD.write_text(json.dumps(record, indent=1) + "\n")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), json.loads(RECORD.read_text())), encoding="utf-8")
 

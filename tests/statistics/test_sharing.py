@@ -44,7 +44,7 @@ def test_letor_shares_two_parts_of_three_or_one() -> None:
 def test_folds_that_share_nothing_are_independent(found: list[float]) -> None:
     one, other = effect(found), effect(found, np.eye(len(found)).tolist())
     assert (other.mean, other.low, other.high) == pytest.approx((one.mean, one.low, one.high), rel=1e-9, abs=1e-9)
-    assert other.freedom == pytest.approx(len(found) - 1) and other.p == pytest.approx(one.p, rel=1e-6, abs=1e-12)
+    assert other.degrees == pytest.approx(len(found) - 1) and other.p == pytest.approx(one.p, rel=1e-6, abs=1e-12)
 
 
 def test_equal_correlations_give_the_corrected_t() -> None:
@@ -53,7 +53,7 @@ def test_equal_correlations_give_the_corrected_t() -> None:
     alike = [[1.0 if i == j else r for j in range(4)] for i in range(4)]
     one = effect(found, alike)
     assert one.error == pytest.approx(math.sqrt(np.var(found, ddof=1) * (1 / 4 + r / (1 - r))))
-    assert one.freedom == pytest.approx(3)
+    assert one.degrees == pytest.approx(3)
 
 
 def test_the_spread_is_what_normal_values_of_that_correlation_have() -> None:
@@ -77,4 +77,4 @@ def test_seeds_of_a_fold_are_one_unit_of_a_fold_that_shares() -> None:
     alone = effect_over(table, independent)
     assert over.mean == alone.mean and over.n == 20 and over.units == 5
     assert over.error is not None and alone.error is not None and over.error > 2 * alone.error
-    assert 2 < over.freedom < 4
+    assert 2 < over.degrees < 4

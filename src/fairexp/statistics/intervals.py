@@ -18,7 +18,7 @@ class Effect:
     """A mean with its confidence interval and the two-sided p-value of its being 0; no interval from one unit.
 
     `n` values were averaged within `units`; `error` is the standard error of the mean, known with `freedom` degrees of
-    freedom: one less than there are units, fewer where units share queries.
+    freedom: one less than there are units (None), fewer where units share queries.
     """
 
     mean: float
@@ -28,12 +28,17 @@ class Effect:
     n: int
     units: int = 1
     error: float | None = None
-    freedom: float = 0.0
+    freedom: float | None = None
+
+    @property
+    def degrees(self) -> float:
+        """The degrees of freedom."""
+        return self.units - 1.0 if self.freedom is None else self.freedom
 
     @property
     def half_width(self) -> float | None:
         """Half the width of the interval; None from one unit."""
-        return None if self.error is None else _half_width(self.freedom, self.error)
+        return None if self.error is None else _half_width(self.degrees, self.error)
 
     def exp(self) -> Effect:
         """The same for ratios, where this is of their logarithms."""
@@ -52,8 +57,8 @@ class Effect:
             return None
         if self.error == 0.0:
             # Equal values say nothing of a spread; as many heads in a row are what chance must be asked about.
-            return 1.0 if self.mean == value else 2.0**-self.freedom
-        return 2.0 * lower_tail(self.freedom, -abs(self.mean - value) / self.error)
+            return 1.0 if self.mean == value else 2.0**-self.degrees
+        return 2.0 * lower_tail(self.degrees, -abs(self.mean - value) / self.error)
 
 
 def effect(values: Iterable[float], correlation: Correlation | None = None) -> Effect:
@@ -68,7 +73,7 @@ def effect(values: Iterable[float], correlation: Correlation | None = None) -> E
     >>> one.mean, round(one.low, 3), round(one.high, 3), round(one.p, 4)
     (2.0, -0.484, 4.484, 0.0742)
     >>> alike = effect([1.0, 2.0, 3.0], [[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])
-    >>> round((alike.error / one.error) ** 2, 6), round(alike.freedom, 6)
+    >>> round((alike.error / one.error) ** 2, 6), round(alike.degrees, 6)
     (4.0, 2.0)
     """
     found = list(values)
