@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 from pathlib import Path
 from textwrap import fill
@@ -75,9 +76,9 @@ def with_table(page: str, record: dict[str, Any]) -> str:
     low, high = (pick(pick(found) for found in widths.values()) for pick in (min, max))
     lines = [
         fill(
-            "On MQ2008 (LETOR 4.0, fold 1, groups by PageRank above the median, equal shares, tolerance "
-            f"{record['tolerance']:g}, {record['rounds']:,} rounds, means of {record['seeds']} seeds, every ranker with "
-            "its defaults; NDCG@10, online discounted by 0.9995 per round; "
+            "On MQ2008 (LETOR 4.0, fold 1, groups by PageRank above the median, equal shares, "
+            f"tolerance {record['tolerance']:g}, {record['rounds']:,} rounds, means of {record['seeds']} seeds, "
+            "every ranker with its defaults; NDCG@10, online discounted by 0.9995 per round; "
             f"{IRRELEVANT[record['irrelevant']]}, online and held out alike):",
             120,
         ),
@@ -132,7 +133,9 @@ def picture(record: dict[str, Any]) -> str:
     names = ("ranker", "seed", "round", UF.name, MAX_UF.name)
     rows = [dict(zip(names, row, strict=True)) for row in record["rows"]]
     spec = unfairness_chart(rows, Manner(), tolerance=record["tolerance"]).to_dict(validate=False)
-    return str(vl_convert().vegalite_to_svg(spec))
+    drawn = str(vl_convert().vegalite_to_svg(spec))
+    clips: dict[str, str] = {}  # numbered on from one drawing of a process to the next
+    return re.sub(r"\bclip\d+", lambda found: clips.setdefault(found[0], f"clip{len(clips)}"), drawn)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import harness
 from benchmarks.beliefs import adversarial
-from benchmarks.document import BEGIN, END, with_figures
+from benchmarks.document import with_figures
 from benchmarks.harness import Bar, Outcome, by_turns, compare, interval, resampled
 from benchmarks.lines import Axes, chart
 from benchmarks.reading import write_letor
@@ -131,7 +131,7 @@ def test_a_chart_has_a_line_for_each_series():
 
 def test_figures_go_between_the_marks_of_the_page(tmp_path):
     write([outcome(1.5, 1.4, 1.6, Bar(2.0))], tmp_path / "latest.json", quick=False)
-    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    page = "before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n"
     made = with_figures(page, json.loads((tmp_path / "latest.json").read_text()))
     assert made.startswith("before\n") and made.endswith("after\n")
     assert "old" not in made

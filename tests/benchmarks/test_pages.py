@@ -14,6 +14,7 @@ from benchmarks.marks import between
 from benchmarks.pages import PAGES, ROOT
 from fairexp.experiments.claims.paper import judge_all
 from fairexp.experiments.claims.results import read_results
+from fairexp.experiments.frontier.verdicts import frontiers
 from fairexp.experiments.report.files import write_csv
 from fairexp.experiments.report.tables import all_tables, compare
 from fairexp.experiments.run.records import Records
@@ -36,7 +37,7 @@ def test_the_report_of_docs_is_that_of_its_records(tmp_path: Path) -> None:
     zipfile.ZipFile(results.PACK).extractall(tmp_path / "records")
     found = read_results(Records(FolderStore(tmp_path / "records")))
     assert not found.missing and not found.failures
-    for table in all_tables(found, judge_all(found), compare(found)):
+    for table in all_tables(found, judge_all(found), compare(found), frontiers(found)):
         with (
             write_csv(table, tmp_path).open(newline="") as own,
             (results.FOLDER / "tables" / f"{table.name}.csv").open(newline="") as kept,
