@@ -170,8 +170,11 @@ class Fairness(Struct, frozen=True):
     groups: list[dict[str, Any]]
     pairs: list[dict[str, Any]]
     largest_gap: float | None
+    largest_gap_as_drawn: float | None
     qualified_share: float | None
     added_regret: float
+    expected_clicks: float | None
+    expected_clicks_as_drawn: float | None
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
     constraints: list[dict[str, Any]]
@@ -186,6 +189,8 @@ class RecordedItem(Struct, frozen=True):
     group: str | dict[str, str] | None
     block: int
     clicked: bool
+    drawn_at: int | None = None
+    contributions: list[dict[str, Any]] | None = None
 
 
 class Record(Struct, frozen=True):

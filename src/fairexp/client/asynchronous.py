@@ -142,9 +142,11 @@ class AsyncClient:
         """One policy and where it stands."""
         return await self._send(calls.policy(policy))
 
-    async def fairness(self, policy: str, *, points: int = 100, recent: bool = False) -> Fairness:
-        """Exposure and unfairness, with at most `points` of history; `recent` gives the latest rounds one by one."""
-        return await self._send(calls.fairness(policy, points=points, recent=recent))
+    async def fairness(
+        self, policy: str, *, points: int = 100, rounds: int | None = None, seconds: float | None = None
+    ) -> Fairness:
+        """Exposure and unfairness, with at most `points` of history: of the latest `rounds` or `seconds`, or of all."""
+        return await self._send(calls.fairness(policy, points=points, rounds=rounds, seconds=seconds))
 
     async def ranking(self, policy: str, ranking_id: str) -> Record:
         """A recorded ranking: what was shown, why, and what came back."""

@@ -179,9 +179,10 @@ def policy(name: str) -> Call[Policy]:
     return Call(Policy, "GET", policy_path(name))
 
 
-def fairness(policy: str, *, points: int, recent: bool) -> Call[Fairness]:
+def fairness(policy: str, *, points: int, rounds: int | None, seconds: float | None) -> Call[Fairness]:
     """Exposure and unfairness."""
-    query = {"points": points, **flags(recent=recent)}
+    given = {"points": points, "rounds": rounds, "seconds": seconds}
+    query = {name: value for name, value in given.items() if value is not None}
     return Call(Fairness, "GET", policy_path(policy, "fairness"), query=query)
 
 

@@ -144,9 +144,11 @@ class Client:
         """One policy and where it stands."""
         return self._send(calls.policy(policy))
 
-    def fairness(self, policy: str, *, points: int = 100, recent: bool = False) -> Fairness:
-        """Exposure and unfairness, with at most `points` of history; `recent` gives the latest rounds one by one."""
-        return self._send(calls.fairness(policy, points=points, recent=recent))
+    def fairness(
+        self, policy: str, *, points: int = 100, rounds: int | None = None, seconds: float | None = None
+    ) -> Fairness:
+        """Exposure and unfairness, with at most `points` of history: of the latest `rounds` or `seconds`, or of all."""
+        return self._send(calls.fairness(policy, points=points, rounds=rounds, seconds=seconds))
 
     def ranking(self, policy: str, ranking_id: str) -> Record:
         """A recorded ranking: what was shown, why, and what came back."""

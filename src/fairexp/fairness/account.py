@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -73,18 +74,22 @@ class Account:
     def charge(self, ranking: Ranking) -> None:
         """Book what a ranking shows."""
         assert ranking.exposure is not None
-        ledger = self.ledgers[None] if self.constraint.per is None else self._latest(ranking)
-        ledger.shares = self.shares.now()
-        ledger.charge(self.constraint.groups_of(ranking), ranking.exposure)
+        key = None if self.constraint.per is None else self.constraint.ledger_key(ranking)
+        self.book(key, ranking.number, self.constraint.groups_of(ranking), ranking.exposure, self.shares.now())
         if self.remembers:
             self.shares.note(ranking.memory.get(self.prefix + SEEN))
 
-    def _latest(self, ranking: Ranking) -> Ledger:
-        """The ledger that a ranking belongs to, then the one charged last; the oldest may have to go."""
-        key = self.constraint.ledger_key(ranking)
+    def book(self, key: Id | None, number: int, groups: Ints, exposure: Floats, shares: Floats) -> None:
+        """Charge the ledger of that `key` with ranking `number`: exposure (m,) of groups (m,), owed by shares (G,)."""
+        ledger = self.ledgers[None] if self.constraint.per is None else self._latest(key, number)
+        ledger.shares = shares
+        ledger.charge(groups, exposure)
+
+    def _latest(self, key: Id | None, number: int) -> Ledger:
+        """The ledger that ranking `number` belongs to, then the one charged last; the oldest may have to go."""
         ledger = self.ledgers.pop(key, None)
         if ledger is None:
-            ledger, self.born[key] = self._new_ledger(), ranking.number
+            ledger, self.born[key] = self._new_ledger(), number
         self.ledgers[key] = ledger
         while len(self.ledgers) > self.constraint.max_ledgers:
             gone = next(iter(self.ledgers))
@@ -94,14 +99,25 @@ class Account:
     def replace(self, ranking: Ranking, measured: Floats) -> None:
         """Put measured exposure (m,) in the place of what was charged for a ranking."""
         assert ranking.exposure is not None
-        key = self.constraint.ledger_key(ranking)
+        groups, exposures = self.constraint.groups_of(ranking), (ranking.exposure, measured)
+        self.correct(self.constraint.ledger_key(ranking), ranking.number, groups, exposures, ranking.memory)
+
+    def correct(
+        self,
+        key: Id | None,
+        number: int,
+        groups: Ints,
+        exposures: tuple[Floats, Floats],
+        memory: Mapping[str, NDArray[np.generic]],
+    ) -> None:
+        """For ranking `number`, in the ledger of that `key`: put the second exposure in the place of the first."""
         ledger = self.ledgers.get(key)
-        if ledger is None or ranking.number < self.born[key]:
+        if ledger is None or number < self.born[key]:
             return
-        number = ranking.memory.get(self.prefix + ROUND)
-        rounds_ago = 0 if number is None else ledger.sum.rounds - 1 - int(number)
-        groups = self.constraint.groups_of(ranking)
-        ledger.replace(groups, projected=ranking.exposure, measured=measured, rounds_ago=rounds_ago)
+        round_ = memory.get(self.prefix + ROUND)
+        rounds_ago = 0 if round_ is None else ledger.sum.rounds - 1 - int(round_)
+        projected, measured = exposures
+        ledger.replace(groups, projected=projected, measured=measured, rounds_ago=rounds_ago)
 
     def learn(self, ranking: Ranking, clicks: Bools) -> None:
         """Learn what groups are owed from clicks (m,) on what a ranking shows, if it says who was of which group."""

@@ -266,6 +266,13 @@ class Ranker(ABC):
         """The weights (d,) by which it scores, where scores are linear in the features."""
         return None
 
+    def click_log_odds(self) -> float | None:
+        """The log-odds that of two documents the higher is clicked, for each unit that their scores differ by.
+
+        None where scores say nothing of the kind.
+        """
+        return None
+
     def translated(self, ranking: Ranking, matching: Matching) -> Ranking:
         """A ranking from before `take_over`, as if it had been shown with the present features and groups."""
         if matching.is_identity:

@@ -232,6 +232,9 @@ class PairRank(Explorer):
     def linear_model(self) -> Floats:
         return self.model.theta
 
+    def click_log_odds(self) -> float:
+        return self.calibration.slope
+
     def _take_over(self, before: PairRank, matching: Matching) -> None:
         if self.regularization == "evidence":
             self.model.start_from(before.model.regularization)

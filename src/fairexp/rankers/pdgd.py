@@ -115,6 +115,9 @@ class PDGD(Climber, Explorer):
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)
         return scores
 
+    def click_log_odds(self) -> float:
+        return 1.0
+
     def _classes(self, groups: Ints | None, n: int) -> Ints:
         """Which of n documents could have been exchanged: those of one group under templates, all otherwise."""
         return groups if self.templated and groups is not None else np.zeros(n, dtype=np.int64)

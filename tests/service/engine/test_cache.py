@@ -72,7 +72,9 @@ def test_a_ranking_takes_the_memory_that_is_counted(started: Start, sqlite_addre
     read, _ = engine.archive.ranking(policy, ranked.shown.seq)
     trimmed = read.trimmed()
     assert trimmed.ids == read.ids
-    assert (trimmed.considered.block == read.considered.block[read.place]).all()
+    for place, of_read in ((trimmed.place, read.place), (trimmed.drawn, read.drawn)):
+        assert (trimmed.considered.block[place] == read.considered.block[of_read]).all()
+        assert trimmed.considered.at(place).ids == read.considered.at(of_read).ids
     one, two = (vars_of(each.ranking(1)) for each in (read, trimmed))
     assert first_difference(one, two) is None
 

@@ -18,7 +18,7 @@ from tests.service.policies.test_constraints import body, policy
 from tests.service.worlds import rank_body
 
 Start = Callable[..., Live]
-CHARTS = ("unfairness", "exposure", "regret", "qualified", "clicks", "learning", "weights", "latency")
+CHARTS = ("unfairness", "exposure", "qualified", "regret", "cost", "learning", "clicks", "weights", "latency")
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 
 
@@ -107,9 +107,117 @@ def test_every_ranking_explains_itself_by_keyboard(live: Start, sqlite_address: 
     visit.page.keyboard.press("Enter")
     visit.page.wait_for_selector("dialog[open]")
     assert visit.page.locator("#why-words li").all_inner_texts() == told["explanation"]["summary"]
-    assert visit.page.locator("#why-items tbody tr").count() == 4
+    rows = [line.split("\t") for line in visit.page.locator("#why-items tbody tr").all_inner_texts()]
+    assert [int(cells[1].split()[0]) for cells in rows] == [item["drawn_at"] for item in told["items"]]
+    features = {each["feature"] for item in told["items"] for each in item["contributions"]}
+    assert features == {"relevance", "freshness", "price"}
+    assert any(name in cells[5] for cells in rows for name in features)
     visit.page.keyboard.press("Escape")
     visit.page.wait_for_selector("dialog:not([open])", state="attached")
+    visit.close()
+
+
+def test_it_says_what_one_sees_and_what_would_be_without_it(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    play(running.client, 30)
+    told = running.client.get("/v1/policies/shop/fairness").json()
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#story:has-text('small and large')")
+    story = visit.page.inner_text("#story")
+    assert f"would be {told['largest_gap_as_drawn']:.1f}" in story and f"is {told['largest_gap']:.3f} now" in story
+    cards = dict(zip(*[visit.page.locator(f"#numbers {name}").all_inner_texts() for name in ("dt", "dd")], strict=True))
+    cost = 1 - told["expected_clicks"] / told["expected_clicks_as_drawn"]
+    assert cards["gap without fairness"] == f"{told['largest_gap_as_drawn']:.3f}"
+    assert cards["clicks given up"] == f"{100 * cost:.1f} %"
+    first = visit.page.locator("#constraints tbody tr").first.inner_text().split("\t")
+    small, large = told["groups"]
+    would = small["exposure_as_drawn"] / (small["exposure_as_drawn"] + large["exposure_as_drawn"])
+    assert first[:3] == ["groups", "small", "50.0 %"] and first[4] == f"{100 * would:.1f} %"
+    visit.close()
+
+
+def test_every_word_has_its_definition_at_hand(live: Start, sqlite_address: str, browser: Any) -> None:
+    """By keyboard and by mouse; Escape puts it away, and a refresh does not."""
+    running = live(sqlite_address)
+    play(running.client, 6)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#chart-latency svg")
+    terms = visit.page.locator("main [data-definition]")
+    assert terms.count() >= 8 + 7 + len(CHARTS)
+    for number in range(terms.count()):
+        assert len(terms.nth(number).get_attribute("data-definition")) > 30
+        terms.nth(number).focus()
+        assert visit.page.inner_text("#definition") == terms.nth(number).get_attribute("data-definition")
+        box = visit.page.locator("#definition").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 1280 and box["y"] >= 0 and box["y"] + box["height"] <= 900
+    visit.page.keyboard.press("Escape")
+    visit.page.wait_for_selector("#definition", state="hidden")
+    visit.page.locator("#numbers .term").first.focus()
+    play(running.client, 1, start=6)
+    visit.page.wait_for_selector("#numbers dd:text-is('7')")
+    assert visit.page.is_visible("#definition")
+    assert visit.page.evaluate("document.activeElement.className") == "term"
+    visit.close()
+
+
+def test_a_range_of_time_or_rankings_can_be_chosen(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    play(running.client, 120)
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#numbers dd:text-is('120')")
+    visit.page.select_option("#range", "rounds=100")
+    visit.page.wait_for_selector("#numbers dd:text-is('100')")
+    visit.page.select_option("#range", "seconds=3600")
+    visit.page.wait_for_selector("#numbers dd:text-is('120')")
+    visit.page.wait_for_selector("#chart-latency svg")
+    assert any("charts?theme=light&rounds=100" in url for url in visit.asked)
+    charts = running.client.get("/v1/policies/shop/charts?rounds=100").json()["charts"]
+    drawn = _values(charts["learning"])
+    assert [drawn[0]["round"], drawn[-1]["round"]] == [21, 120]
+    visit.close()
+
+
+def test_a_query_and_a_ranking_can_be_found(live: Start, sqlite_address: str, browser: Any) -> None:
+    running = live(sqlite_address)
+    play(running.client, 20)
+    play(running.client, 1, start=3)
+    wanted = running.client.get("/v1/policies/shop/rankings?query_id=q3").json()["rankings"]
+    assert [each["query_id"] for each in wanted] == ["q3", "q3"]
+    visit = Visit(browser, running.url)
+    visit.page.wait_for_selector("#rankings li")
+    visit.page.fill("#wanted", "q3")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#found:has-text('of the query q3')")
+    shown = [item.get_attribute("data-ranking") for item in visit.page.locator("#rankings li").all()]
+    assert shown == [each["ranking_id"] for each in wanted]
+    visit.page.fill("#wanted", wanted[1]["ranking_id"])
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#found:has-text('of this id')")
+    assert visit.page.locator("#rankings li").count() == 1
+    visit.page.fill("#wanted", "<b>nobody</b>")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#found:has-text('No query or ranking is called <b>nobody</b>')")
+    visit.page.click("#latest")
+    visit.page.wait_for_selector("#rankings li:nth-child(12)")
+    visit.close()
+
+
+@pytest.mark.parametrize("width", [1280, 900, 390])
+def test_charts_are_of_one_height_and_fill_their_rows(
+    live: Start, sqlite_address: str, browser: Any, width: int
+) -> None:
+    running = live(sqlite_address)
+    play(running.client, 5)
+    visit = Visit(browser, running.url, viewport={"width": width, "height": 900})
+    visit.page.wait_for_selector("#chart-latency svg")
+    boxes = [visit.page.locator(f"#chart-{name} svg").bounding_box() for name in CHARTS]
+    assert len({round(box["height"]) for box in boxes}) == 1
+    whole = visit.page.locator("#charts").bounding_box()
+    rows: dict[int, float] = {}
+    for name in CHARTS:
+        box = visit.page.locator(f"#chart-{name}").bounding_box()
+        rows[round(box["y"])] = max(rows.get(round(box["y"]), 0.0), box["x"] + box["width"])
+    assert all(right == pytest.approx(whole["x"] + whole["width"], abs=2) for right in rows.values())
     visit.close()
 
 
@@ -122,13 +230,14 @@ def test_several_constraints_have_each_a_ledger_and_charts(live: Start, sqlite_a
         visit.page.wait_for_selector(f"#chart-{name} svg")
     rows = [line.split("\t") for line in visit.page.locator("#constraints tbody tr").all_inner_texts()]
     assert [row[:3] for row in rows] == [
-        ["provider", "small", "1.000"],
-        ["", "large", "1.000"],
-        ["type", "news", "2.000"],
-        ["", "video", "1.000"],
+        ["provider", "small", "50.0 %"],
+        ["", "large", "50.0 %"],
+        ["type", "news", "66.7 %"],
+        ["", "video", "33.3 %"],
     ]
-    assert [row[5:] for row in rows] == [["0.6", "100.0 %"], ["", ""], ["1", "100.0 %"], ["", ""]]
-    assert "small" in visit.page.inner_text("#legend") and "all constraints met" in visit.page.inner_text("#numbers")
+    assert [row[7:] for row in rows] == [["0.6", "100.0 %"], ["", ""], ["1", "100.0 %"], ["", ""]]
+    assert "small" in visit.page.inner_text("#legend") and "within tolerance" in visit.page.inner_text("#numbers")
+    assert "by provider, and 1 more" in visit.page.inner_text("#story")
     visit.page.locator("#rankings button").first.click()
     visit.page.wait_for_selector("dialog[open]")
     told = [line.split("\t") for line in visit.page.locator("#why-constraints tbody tr").all_inner_texts()]
@@ -276,7 +385,7 @@ def test_charts_are_made_again_only_when_there_is_something_new_and_time_has_pas
     cache = ChartCache(clock=lambda: now)
 
     def get(rounds: int) -> Any:
-        return cache.get("shop", "light", 1, rounds, lambda: made.append(rounds) or {"at": rounds})
+        return cache.get(("shop", "light"), 1, rounds, lambda: made.append(rounds) or {"at": rounds})
 
     assert get(1) == get(2) == {"at": 1}
     now += KEPT_SECONDS

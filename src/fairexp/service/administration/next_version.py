@@ -79,12 +79,15 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     same = same and before.spec.constraints == spec.constraints and before.spec.prior == spec.prior
     if model and account and seen.is_identity and same:
         ranker.restore(before.ranker.state())  # to the bit
+        runtime.drawn.restore(before.drawn.state())
     else:
         try:
             ranker.take_over(before.ranker, seen, model=model, account=account)
         except StateError:
             model = False
             ranker.take_over(before.ranker, seen, model=False, account=account)
+        if account:
+            runtime.drawn.take_over(before.drawn, seen)
     if not model:
         runtime.begin_generation()
     effects = _effects(before, runtime, matching, model=model, account=account)

@@ -57,11 +57,16 @@ class Archive:
             raise ranking_expired()
         return shown
 
-    def latest(self, live: LivePolicy, *, limit: int, before: int | None = None) -> list[tuple[Shown, list[Feedback]]]:
-        """The latest rankings with what came back for each, newest first, below the entry `before` if given."""
+    def latest(
+        self, live: LivePolicy, *, limit: int, before: int | None = None, query_id: str | None = None
+    ) -> list[tuple[Shown, list[Feedback]]]:
+        """The latest rankings with what came back for each, newest first, below the entry `before` if given.
+
+        Only those of one query where `query_id` is given.
+        """
         policy = live.row.policy
         with self.reading():
-            entries = self._store.latest(policy, Kind.SHOWN, limit=limit, before=before)
+            entries = self._store.latest(policy, Kind.SHOWN, limit=limit, before=before, query_id=query_id)
             there = [entry for entry in entries if self._is_there(live, entry)]
             return [records_of(entry, self._store.feedback(policy, entry.seq)) for entry in there]
 

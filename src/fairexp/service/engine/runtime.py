@@ -20,12 +20,13 @@ from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.service.engine.open_ranking import OpenRanking, Worth
-from fairexp.service.engine.totals import Totals
 from fairexp.service.items.counters import ItemCounters
 from fairexp.service.log.records import Account, Event, Feedback, Floats32, Shown, considered, groups_of
 from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
+from fairexp.service.totals.drawn import DrawnAccounts, expected_clicks
+from fairexp.service.totals.totals import Totals
 from fairexp.types import Belief, Query, Ranking
 
 
@@ -112,6 +113,7 @@ class Runtime:
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.depth)
         self.accounts = spec.accounts
+        self.drawn = DrawnAccounts(ranker, self.accounts)
         self.is_fair = ranker.keeps_tolerance
         self.needs_query_id = ranker.needs_query_id
         self._by_increments = ranker.learns_by_increments
@@ -269,15 +271,22 @@ class Runtime:
         return Matching.of_units(factors, n_groups=len(self.spec.groups))
 
     def _count(self, shown: Shown) -> None:
-        self.totals.show(
+        exposure, drawn = self._charged(shown), self.drawn.groups(shown)
+        totals, attention = self.totals, exposure if shown.weight == 1.0 else exposure / shown.weight
+        rate, log_odds = (totals.clicks, totals.attention), self.ranker.learner.click_log_odds()
+        totals.show(
             [groups_of(shown, each.attributes) for each in self.accounts],
-            self._charged(shown),
+            exposure,
             gaps=[account.gap for account in shown.accounts],
             met=[bool(account.met) for account in shown.accounts],
             regret=shown.added_regret,
             qualified=shown.qualified,
             at=shown.at,
             first=shown.first,
+            weight=shown.weight,
+            drawn=drawn,
+            drawn_gaps=self.drawn.show(shown, drawn, exposure),
+            expected=expected_clicks(shown, attention, rate=rate, log_odds=log_odds),
         )
         self.scale.observe(shown.features)
         if self._counts:
@@ -374,11 +383,13 @@ class Runtime:
     def learn_again(self, shown: Shown, feedback: Feedback) -> None:
         """Replay feedback from the log; `shown` is the ranking that it is for."""
         if feedback.status == "learned":
-            self._teach(self._present(shown), feedback)
+            self._teach(self.present(shown), feedback)
         if feedback.measured is not None:
             charged, measured = feedback.measured
             groups = [groups_of(shown, each.attributes) for each in self.accounts]
-            self.totals.measure(groups, charged=charged, measured=measured)
+            drawn, weight = self.drawn.groups(shown), shown.weight
+            self.totals.measure(groups, charged=charged, measured=measured, weight=weight, drawn=drawn)
+            self.drawn.measure(shown, drawn, feedback.measured)
             self.ranker.measure(replace(shown.ranking(self.ranker.identity), exposure=charged), measured)
         clicks = [shown.first + position for position in feedback.clicks]
         self.totals.feed(n_events=len(feedback.events), clicks=clicks, learned=feedback.status == "learned")
@@ -401,7 +412,7 @@ class Runtime:
             others = np.setdiff1d(positions, kept).tolist()
             self.ranker.update(ranking.without(others), kept >= 0, grades=1 + (kept == position))
 
-    def _present(self, shown: Shown) -> Ranking:
+    def present(self, shown: Shown) -> Ranking:
         """A recorded ranking with the features, groups and units of now, whichever version has shown it."""
         if shown.version not in self._matched:
             self._matched[shown.version] = matched(self.specs[shown.version], self.spec)
@@ -419,6 +430,7 @@ class Runtime:
         meta |= {"parameters": self.parameters, "n_generations": self.n_generations}
         arrays: State = {f"ranker.{key}": value for key, value in self.ranker.state().items()}
         arrays.update({f"totals.{key}": value for key, value in self.totals.state().items()})
+        arrays.update({f"drawn.{key}": value for key, value in self.drawn.state().items()})
         arrays.update({f"scale.{key}": value for key, value in self.scale.state().items()})
         if self._counts:
             arrays.update({f"counters.{key}": value for key, value in self.counters.state().items()})
@@ -440,6 +452,7 @@ class Runtime:
         totals = Totals.restored(part("totals."), *owed_by(spec))
         runtime = Runtime(spec, ranker, totals, parameters=meta["parameters"], specs=specs or {}, **numbers)
         runtime.scale.restore(part("scale."))
+        runtime.drawn.restore(part("drawn."))
         if "counters.names" in arrays:
             runtime.counters = ItemCounters.restored(part("counters."))
         runtime.at = float(meta["at"])

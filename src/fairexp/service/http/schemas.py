@@ -140,8 +140,15 @@ class FairnessAnswer(BaseModel):
     groups: list[dict[str, Any]]
     pairs: list[dict[str, Any]]
     largest_gap: float | None
+    largest_gap_as_drawn: float | None = Field(
+        description="What it would be, had the host's own draw been shown each time; null for rankers without a host."
+    )
     qualified_share: float | None
     added_regret: float
+    expected_clicks: float | None = Field(
+        description="Of all that was shown, by what the model expected then; null where scores say nothing of clicks."
+    )
+    expected_clicks_as_drawn: float | None = Field(description="The same of what the host would have shown by itself.")
     clicks_by_position: list[dict[str, Any]]
     history: dict[str, Any]
     constraints: list[dict[str, Any]]

@@ -39,7 +39,7 @@ class Considered:
     labels: dict[str, Ints] = field(default_factory=dict)
 
     def at(self, place: Ints) -> Considered:
-        """Only those at `place` (m,), which are the shown ones."""
+        """Only those at `place` (k,), in its order."""
         return Considered(
             ids=[self.ids[each] for each in place],
             groups=None if self.groups is None else self.groups[place],
@@ -127,19 +127,34 @@ class Shown:
         """The shown candidates' ids, from the top down."""
         return [self.considered.ids[place] for place in self.place]
 
+    @property
+    def drawn(self) -> Ints:
+        """The places (m,) in `considered` of what the host would have shown by itself: its draw from the top down.
+
+        What is pinned stays where it is.
+        """
+        n_shown = len(self.place)
+        if self.pinned is None:
+            return np.arange(n_shown)
+        free, drawn = ~self.pinned, self.place.copy()
+        others = np.setdiff1d(np.arange(len(self.considered.ids)), self.place[self.pinned])
+        drawn[free] = others[: np.count_nonzero(free)]
+        return drawn
+
     def trimmed(self) -> Shown:
-        """Only what learning needs, in memory of its own: no context, and no more for more candidates."""
+        """Only what feedback needs, in memory of its own: no context, and no more for more candidates."""
         known, place = self.considered, self.place
         if len(known.ids) == len(place) and self.features.base is None:  # just shown, with nothing else considered
             return replace(self, context={}, rest=None, rescaled=None)
+        kept = np.union1d(place, self.drawn)
         return replace(
             self,
             features=_own(self.features),
             scores=_own(self.scores),
             exposure=None if self.exposure is None else _own(self.exposure),
             memory={key: _own(value) for key, value in self.memory.items()},
-            place=np.arange(len(place)),
-            considered=known.at(place),
+            place=np.searchsorted(kept, place),
+            considered=known.at(kept),
             rescaled=None,
             context={},
             rest=None,

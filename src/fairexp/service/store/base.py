@@ -340,8 +340,10 @@ class Store(Protocol):
     def feedback(self, policy: int, ranking: int) -> list[Append]:
         """The feedback entries for one ranking, in order."""
 
-    def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
-        """The latest entries of a kind, newest first, below the seq `before` if given."""
+    def latest(
+        self, policy: int, kind: Kind, *, limit: int, before: int | None = None, query_id: str | None = None
+    ) -> list[Append]:
+        """The latest entries of a kind, newest first, below the seq `before` if given, of one query if given."""
 
     def named(self, request_id: str) -> dict[int, tuple[int, float]]:
         """By policy: seq and time of the latest ranking that its caller called `request_id`."""

@@ -52,4 +52,5 @@ MIGRATIONS: dict[str, tuple[str | Callable[[Execute], None], ...]] = {
             PRIMARY KEY (policy, id))""",
         "CREATE INDEX users_written ON users (policy, written)",
     ),
+    "0003_queries": ("CREATE INDEX contexts_query ON contexts (policy, query_id, seq) WHERE query_id IS NOT NULL",),
 }

@@ -314,10 +314,13 @@ class SqlStore:
         sql = f"{ENTRIES} WHERE log.policy = ? AND log.ranking = ? ORDER BY log.seq"
         return [entry_of(row) for row in self.database.read(sql, (policy, ranking))]
 
-    def latest(self, policy: int, kind: Kind, *, limit: int, before: int | None = None) -> list[Append]:
-        below = 2**62 if before is None else before
-        sql = f"{ENTRIES} WHERE log.policy = ? AND log.kind = ? AND log.seq < ? ORDER BY log.seq DESC LIMIT ?"
-        return [entry_of(row) for row in self.database.read(sql, (policy, int(kind), below, limit))]
+    def latest(
+        self, policy: int, kind: Kind, *, limit: int, before: int | None = None, query_id: str | None = None
+    ) -> list[Append]:
+        below, asked = 2**62 if before is None else before, () if query_id is None else (policy, encoded(query_id))
+        only = "AND contexts.policy = ? AND contexts.query_id = ?" if asked else ""
+        sql = f"{ENTRIES} WHERE log.policy = ? AND log.kind = ? AND log.seq < ? {only} ORDER BY log.seq DESC LIMIT ?"
+        return [entry_of(row) for row in self.database.read(sql, (policy, int(kind), below, *asked, limit))]
 
     def named(self, request_id: str) -> dict[int, tuple[int, float]]:
         sql = """SELECT log.policy, log.seq, log.at FROM contexts

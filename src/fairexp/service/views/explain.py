@@ -9,6 +9,9 @@ from fairexp.service.log.records import Shown
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.views.accounts import reasons, told_accounts
 
+LITTLE = 0.05
+"""Orders reversed that are not worth a number."""
+
 
 def explain(shown: Shown, spec: PolicySpec) -> dict[str, Any]:
     """The explanation of a recorded ranking, as plain data; `summary` says it in words."""
@@ -169,6 +172,8 @@ def _about_regret(shown: Shown, n_named: int) -> str:
     if n_reversed == 0:
         return "No order that the ranker was sure of had to be reversed."
     if n_named != n_reversed:  # less sure ones count as well, by how probable they are
+        if n_reversed < LITTLE:
+            return "By what the ranker expects, that costs next to nothing."
         return f"By what the ranker expects, that costs as much as reversing {n_reversed:g} orders that are sure."
     return f"{n_reversed:g} order{'s' if n_reversed > 1 else ''} that the ranker was sure of had to be reversed."
 

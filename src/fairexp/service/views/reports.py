@@ -16,6 +16,7 @@ from fairexp.service.store.base import AddVersion
 from fairexp.service.views.explain import explain
 
 N_WEIGHTS = 10
+N_CONTRIBUTIONS = 5
 
 
 def brief(live: LivePolicy) -> dict[str, Any]:
@@ -88,6 +89,7 @@ def ranking_report(
             "position": shown.first + position + 1,
             "score": float(shown.scores[position]),
             "group": groups[position],
+            "drawn_at": shown.first + int(shown.place[position]) + 1 if shown.believed else None,
             "block": int(block[position]),
             "clicked": position in clicked,
         }
@@ -110,8 +112,29 @@ def ranking_report(
     }
     explanation = explain(shown, spec)
     if why:
+        for item, speaks in zip(items, _contributions(live, shown), strict=True):
+            item["contributions"] = speaks
         return {**told, "explanation": explanation}
     return {**told, "moved": explanation["moved"]}
+
+
+def _contributions(live: LivePolicy, shown: Shown) -> list[list[dict[str, Any]] | None]:
+    """For each shown candidate what its features add to its score by the model of now, those that add most first.
+
+    None where scores are not linear in the features, or where the model that showed it is gone.
+    """
+    with live.lock:
+        runtime = live.runtime
+        weights = runtime.ranker.linear_model()
+        if weights is None or shown.generation != runtime.generation:
+            return [None] * len(shown.shown)
+        parts = runtime.present(shown).features * weights
+        names = runtime.spec.feature_names
+    largest = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :N_CONTRIBUTIONS]
+    return [
+        [{"feature": names[index], "contribution": float(row[index])} for index in order]
+        for row, order in zip(parts, largest, strict=True)
+    ]
 
 
 def groups_told(shown: Shown, spec: PolicySpec) -> list[Any]:

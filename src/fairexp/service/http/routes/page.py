@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import allow
+from fairexp.service.http.routes.policies import Rounds, Seconds
 from fairexp.service.http.schemas import ChartsAnswer
 from fairexp.service.http.service import Service, service_of
 from fairexp.service.problems import ServiceError
@@ -20,7 +21,12 @@ from fairexp.service.views.reports import policy_report
 
 router = APIRouter()
 POINTS = 120
-FILES = {"page.js": "text/javascript", "drawing.js": "text/javascript", "page.css": "text/css"}
+FILES = {
+    "page.js": "text/javascript",
+    "words.js": "text/javascript",
+    "drawing.js": "text/javascript",
+    "page.css": "text/css",
+}
 HEADERS = {
     # Everything comes from here, and nothing is evaluated; Vega styles its drawings inline.
     "Content-Security-Policy": (
@@ -55,27 +61,32 @@ async def static(request: Request, name: str) -> Response:
     **documented(None, ChartsAnswer, refusals=(404,)),
 )
 async def charts(
-    request: Request, policy: str, theme: Annotated[Literal["light", "dark"], Query()] = "light"
+    request: Request,
+    policy: str,
+    theme: Annotated[Literal["light", "dark"], Query()] = "light",
+    rounds: Rounds = None,
+    seconds: Seconds = None,
 ) -> Response:
     """The page's charts in Vega-Lite, at most a few seconds old."""
     service = service_of(request)
     service.engine.policy(policy)
-    return answer({"charts": await asyncio.to_thread(_charts, service, policy, theme)})
+    return answer({"charts": await asyncio.to_thread(_charts, service, policy, theme, rounds, seconds)})
 
 
-def _charts(service: Service, policy: str, theme: str) -> Any:
+def _charts(service: Service, policy: str, theme: str, rounds: int | None, seconds: float | None) -> Any:
     from fairexp.service.views.page.charts import live_charts
 
     live = service.engine.policy(policy)
     runtime = live.runtime
 
     def make() -> dict[str, Any]:
-        report = fairness_report(live, points=POINTS, recent=False)
+        since = None if seconds is None else service.engine.clock() - seconds
+        report = fairness_report(live, points=POINTS, rounds=rounds, since=since)
         theta = policy_report(live, kept=[])["theta"]
-        seconds = service.metrics.recent_seconds(policy)
-        return live_charts(report, ranker=runtime.spec.ranker, theta=theta, seconds=seconds, theme=theme)
+        took = service.metrics.recent_seconds(policy)
+        return live_charts(report, theta=theta, seconds=took, theme=theme)
 
-    return service.charts.get(policy, theme, runtime.version, runtime.totals.rounds, make)
+    return service.charts.get((policy, theme, rounds, seconds), runtime.version, runtime.totals.rounds, make)
 
 
 @lru_cache

@@ -30,6 +30,8 @@ from fairexp.service.views.reports import brief, policy_report, ranking_report
 
 router = APIRouter(prefix="/v1/policies")
 DryRun = Annotated[bool, Query(description="Say what would happen, and change nothing.")]
+Rounds = Annotated[int | None, Query(ge=1, description="History of so many of the latest rounds only.")]
+Seconds = Annotated[float | None, Query(gt=0.0, description="History of so many of the latest seconds only.")]
 Discard = Annotated[bool, Query(description="Go ahead even if something is lost; a dry run says what.")]
 
 
@@ -117,11 +119,14 @@ async def get_fairness(
     request: Request,
     policy: str,
     points: Annotated[int, Query(ge=1, le=512, description="At most so many points of history.")] = 100,
-    recent: Annotated[bool, Query(description="The latest rounds one by one, instead of all.")] = False,
+    rounds: Rounds = None,
+    seconds: Seconds = None,
 ) -> Response:
     """Exposure by group, unfairness by pair against the tolerance, and their history."""
-    live = service_of(request).engine.policy(policy)
-    return answer(await asyncio.to_thread(fairness_report, live, points=points, recent=recent))
+    engine = service_of(request).engine
+    since = None if seconds is None else engine.clock() - seconds
+    report = await asyncio.to_thread(fairness_report, engine.policy(policy), points=points, rounds=rounds, since=since)
+    return answer(report)
 
 
 @router.get(
@@ -132,12 +137,13 @@ async def list_rankings(
     policy: str,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     before: Annotated[str | None, Query(max_length=100, description="A ranking id: older ones than this.")] = None,
+    query_id: Annotated[str | None, Query(max_length=1000, description="Only those of this query.")] = None,
 ) -> Response:
     """The latest rankings, newest first."""
     service = service_of(request)
     live = service.engine.policy(policy)
     below = None if before is None else _seq(service, live, before)
-    found = await asyncio.to_thread(_latest, service, live, limit, below)
+    found = await asyncio.to_thread(_latest, service, live, limit, below, query_id)
     return answer({"rankings": found, "before": found[-1]["ranking_id"] if len(found) == limit else None})
 
 
@@ -165,11 +171,13 @@ def _seq(service: Service, live: LivePolicy, ranking_id: str) -> int:
     return seq
 
 
-def _latest(service: Service, live: LivePolicy, limit: int, before: int | None) -> list[dict[str, Any]]:
+def _latest(
+    service: Service, live: LivePolicy, limit: int, before: int | None, query_id: str | None
+) -> list[dict[str, Any]]:
     engine, number = service.engine, live.row.policy
     return [
         ranking_report(engine.ids.make(number, shown.seq), live, shown, feedback, why=False)
-        for shown, feedback in engine.archive.latest(live, limit=limit, before=before)
+        for shown, feedback in engine.archive.latest(live, limit=limit, before=before, query_id=query_id)
     ]
 
 

@@ -8,111 +8,186 @@ from typing import Any
 
 import numpy as np
 
-from fairexp.charts.curves import Manner, unfairness_chart
-from fairexp.charts.drawing import HEIGHT, WIDTH, Frame, draw, dressed
+from fairexp.charts.drawing import HEIGHT, WIDTH, dressed
 from fairexp.charts.extra import altair
-from fairexp.charts.labels import Axis
-from fairexp.charts.style import COLOURS, FAIR_COLOURS
-from fairexp.measures import UF
+from fairexp.charts.style import COLOURS, FAIR_COLOURS, INK, MUTED
+from fairexp.service.views.page import definitions
 
 EDGES_MS = (0, 1, 2, 3, 5, 7.5, 10, 15, 25, 50, 100, 250, 500, 1000, 2500)
 """Where bars of the chart of times begin and end."""
 
-LATELY = 12
-"""The chart of clicks looks back over this part of the rounds drawn."""
+STRETCHES = 12
+"""Rates are drawn over the last of so many stretches of the range: a mean from its beginning hides what has changed."""
 
-LARGER = {"axis": {"labelFontSize": 13, "titleFontSize": 14}, "title": {"fontSize": 19, "subtitleFontSize": 14}}
-"""Letters a little larger than in a report: the page shrinks its charts to fit side by side."""
+FEW = 12
+"""Lines of so few points have them marked."""
+
+ROOM = 1.6
+"""So much higher than the tolerance an axis reaches at least, so that its line has room above it."""
 
 LEAST_TOLERANCE = 0.01
 """The scale is linear up to the tolerance, which takes a tolerance above 0."""
 
+SHOWN, DRAWN = "as shown", "without fairness"
+"""What the lines are called that compare what was shown with what the host would have shown by itself."""
+
 
 def live_charts(
-    report: dict[str, Any], *, ranker: str, theta: dict[str, Any] | None, seconds: Sequence[float], theme: str
+    report: dict[str, Any], *, theta: dict[str, Any] | None, seconds: Sequence[float], theme: str
 ) -> dict[str, Any]:
     """Charts by name; none before the first ranking.
 
     `report` is a fairness report, `theta` the model in short where there is one, `seconds` how long rankings took.
+    Each chart says in `usermeta.definition` what is drawn.
     """
     history = report["history"]
     if not history["round"]:
         return {}
-    made: dict[str, Any] = {}
+    made: dict[str, tuple[Any, str]] = {}
     for number, each in enumerate(report["constraints"]):
         end, by = (f"-{number}" if number else ""), (each["constraint"] if len(report["constraints"]) > 1 else "")
         own = {"round": history["round"], **each["history"]}
         if np.isnan(own["largest_gap"]).all():  # it is new, and nothing was ranked with it yet
             continue
-        made[f"unfairness{end}"] = _unfairness(own, ranker, each["tolerance"], theme, by)
-        made[f"exposure{end}"] = _exposure(own, each, theme, by)
+        made[f"unfairness{end}"] = _gap(own, each["tolerance"], theme, by), definitions.GAP
+        made[f"exposure{end}"] = _exposure(own, each, theme, by), definitions.ATTENTION
     if report["tolerance"] is not None:
-        made["regret"] = _rate(history, "added_regret", "Added regret", "certain orders reversed, per ranking", theme)
-        made["qualified"] = _rate(history, "qualified", "Qualified", "share of rankings within the tolerance", theme)
-    made["clicks"] = _clicks(report["clicks_by_position"], theme)
-    made["learning"] = _learning(history, theme)
+        within = _rate(history, "qualified", "Within the tolerance", "share of rankings", theme)
+        made["qualified"] = within, definitions.WITHIN
+        reversed_ = _rate(history, "added_regret", "Sure orders reversed", "for fairness, per ranking", theme)
+        made["regret"] = reversed_, definitions.REVERSED
+    if report["expected_clicks"] is not None:
+        made["cost"] = _cost(history, theme), definitions.COST
+    made["learning"] = _rate(history, "clicks", "Clicks per ranking", "as it learns", theme), definitions.LEARNING
+    made["clicks"] = _clicks(report["clicks_by_position"], theme), definitions.CLICKS
     if theta is not None:
-        made["weights"] = _weights(theta, theme)
+        made["weights"] = _weights(theta, theme), definitions.WEIGHTS
     if seconds:
-        made["latency"] = _latency(seconds, theme)
-    return {name: _larger(chart.to_dict(validate=False)) for name, chart in made.items()}
+        made["latency"] = _latency(seconds, theme), definitions.LATENCY
+    return {name: _told(chart, definition) for name, (chart, definition) in made.items()}
 
 
-def _larger(spec: dict[str, Any]) -> dict[str, Any]:
-    for part, sizes in LARGER.items():
-        spec["config"][part] = {**spec["config"].get(part, {}), **sizes}
-    return spec
+def _told(chart: Any, definition: str) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    return {**spec, "usermeta": {"definition": definition}}
 
 
-def _unfairness(history: dict[str, Any], ranker: str, tolerance: float | None, theme: str, by: str) -> Any:
-    rows = [
-        {"ranker": ranker, "user": "live", "seed": 0, "round": at, UF.name: gap}
-        for at, gap in zip(history["round"], history["largest_gap"], strict=True)
-        if not np.isnan(gap)
+def _gap(history: dict[str, Any], tolerance: float | None, theme: str, by: str) -> Any:
+    """The gap as it is and as it would be, over the tolerance: linear up to that, logarithmic above."""
+    alt = altair()
+    lines = {SHOWN: history["largest_gap"], DRAWN: history["largest_gap_as_drawn"]}
+    points = [
+        {"line": name, "round": at, "value": gap}
+        for name, gaps in lines.items()
+        for at, gap in zip(history["round"], gaps, strict=True)
+        if gap is not None and not np.isnan(gap)
     ]
-    least = max(tolerance or LEAST_TOLERANCE, LEAST_TOLERANCE)
-    return unfairness_chart(rows, Manner(theme, fair=ranker), tolerance=least, by=by)
+    top = max(point["value"] for point in points)
+    title = f"Gap between the groups: {by}" if by else "Gap between the groups"
+    if tolerance is None:
+        return _lines(points, title, "lower is fairer", "gap", theme)
+    limit = max(tolerance, LEAST_TOLERANCE)
+    high = max(ROOM * limit, 1.15 * top)
+    scale = alt.Scale(type="symlog", constant=limit, domain=[0.0, high], nice=False)
+    powers = [10.0**power for power in range(-6, 10) if 2 * limit < 10.0**power <= high]
+    y = alt.Y("value:Q", title="gap", scale=scale, axis=alt.Axis(values=[0.0, limit, *powers], format=",~r"))
+    rule = alt.Chart(alt.Data(values=[{"value": limit, "name": f"tolerance {tolerance:g}"}])).encode(y=y)
+    label = rule.mark_text(align="left", baseline="bottom", dx=4, dy=-3, fontSize=12, color=MUTED[theme])
+    tolerated = [
+        rule.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=MUTED[theme]),
+        label.encode(x=alt.value(0), text="name:N"),
+    ]
+    return _lines(points, title, "lower is fairer; logarithmic above the tolerance", "gap", theme, y=y, more=tolerated)
 
 
 def _exposure(history: dict[str, Any], constraint: dict[str, Any], theme: str, by: str) -> Any:
-    rounds = np.array(history["round"])
-    points = []
-    for group in constraint["groups"]:
-        share = 1.0 if constraint["learned"] else group["share"]
-        received = np.array(history["exposure"][group["group"]]) / share / rounds
-        points += _points(group["group"], history["round"], received)
-    subtitle = "per ranking and unit of share; lines that meet are fair"
-    if constraint["learned"]:
-        subtitle = "per ranking; what groups are owed is learned"
-    return _drawn(points, f"Exposure: {by}" if by else "Exposure by group", subtitle, "exposure", theme)
+    """What part of the attention each group had, in the stretch before each point, and what it is owed."""
+    names, start = [group["group"] for group in constraint["groups"]], constraint["history"]["before"]["exposure"]
+    had = np.array([_steps(start[name], history["exposure"][name]) for name in names])
+    whole = had.sum(axis=0)
+    parts = np.where(whole > 0.0, 100.0 * had / np.where(whole > 0.0, whole, 1.0), np.nan)
+    points = [point for name, part in zip(names, parts, strict=True) for point in _points(name, history["round"], part)]
+    shares = np.array([group["share"] for group in constraint["groups"]])
+    owed = [f"{name} {100 * share:.0f} %" for name, share in zip(names, shares / shares.sum(), strict=True)]
+    when = "owed by now" if constraint["learned"] else "owed"
+    title = f"Attention by group: {by}" if by else "Attention by group"
+    return _lines(points, title, f"{when}: {', '.join(owed[:4])}{' …' if len(owed) > 4 else ''}", "%", theme)
 
 
 def _rate(history: dict[str, Any], column: str, title: str, subtitle: str, theme: str) -> Any:
-    values = np.array(history[column]) / np.array(history["round"])
-    return _drawn(_points("so far", history["round"], values), title, subtitle, "mean so far", theme)
+    return _lines(_points("", history["round"], _rates(history, column)), title, subtitle, "per ranking", theme)
+
+
+def _cost(history: dict[str, Any], theme: str) -> Any:
+    lines = {SHOWN: "expected_clicks", DRAWN: "expected_clicks_as_drawn"}
+    points = [
+        point for name, column in lines.items() for point in _points(name, history["round"], _rates(history, column))
+    ]
+    return _lines(points, "Expected clicks", "by the model, per ranking", "clicks", theme)
+
+
+def _rates(history: dict[str, Any], column: str) -> Any:
+    """By ranking what a running total grew by, in the stretch before each point."""
+    before = history["before"]
+    return _steps(before[column], history[column]) / np.maximum(_steps(before["round"], history["round"]), 1)
+
+
+def _steps(before: float, values: Sequence[float]) -> Any:
+    """How much running totals grew in the stretch before each point."""
+    totals, at = np.array([before, *values]), np.arange(1, len(values) + 1)
+    return totals[at] - totals[np.maximum(at - max(len(at) // STRETCHES, 1), 0)]
 
 
 def _points(name: str, rounds: Sequence[int], values: Any) -> list[dict[str, Any]]:
     return [
-        {"ranker": name, "round": at, "value": value, "low": value, "high": value, "seeds": 1}
+        {"line": name, "round": at, "value": value}
         for at, value in zip(rounds, np.asarray(values).tolist(), strict=True)
         if not np.isnan(value)  # of what was not there yet
     ]
 
 
-def _drawn(points: list[dict[str, Any]], title: str, subtitle: str, value: str, theme: str) -> Any:
-    top = max(point["value"] for point in points) or 1.0
-    frame = Frame(title=title, subtitle=subtitle, value=value, axis=Axis(0.0, 1.08 * top), theme=theme)
-    return draw(points, frame)
-
-
-def _learning(history: dict[str, Any], theme: str) -> Any:
-    """Clicks per ranking, looking back from each point."""
-    rounds, clicks = np.array([0, *history["round"]]), np.array([0, *history["clicks"]])
-    at = np.arange(1, len(rounds))
-    since = np.maximum(at - max(len(at) // LATELY, 1), 0)
-    rate = (clicks[at] - clicks[since]) / np.maximum(rounds[at] - rounds[since], 1)
-    return _drawn(_points("lately", history["round"], rate), "Clicks per ranking", "as it learns", "clicks", theme)
+def _lines(
+    points: list[dict[str, Any]],
+    title: str,
+    subtitle: str,
+    value: str,
+    theme: str,
+    *,
+    y: Any = None,
+    more: Sequence[Any] = (),
+) -> Any:
+    """Lines over rounds, in the groups' colours, with a legend where there are several."""
+    alt = altair()
+    names = list(dict.fromkeys(point["line"] for point in points)) or [""]
+    rounds = [point["round"] for point in points] or [1]
+    top = max((point["value"] for point in points), default=0.0) or 1.0
+    x = alt.X(
+        "round:Q",
+        title="rankings so far",
+        scale=alt.Scale(domain=[min(rounds) if min(rounds) > 2 else 0, max(rounds)], nice=False),
+        axis=alt.Axis(tickCount=5, grid=False, format=",d"),
+    )
+    plain = alt.Scale(domain=[0.0, 1.15 * top], nice=False)
+    y = alt.Y("value:Q", title=value, scale=plain, axis=alt.Axis(tickCount=5)) if y is None else y
+    comparing = names[0] in (SHOWN, "")
+    colours = [FAIR_COLOURS[theme], COLOURS[0]] if comparing else list(COLOURS)
+    looks = alt.Scale(domain=names, range=[colours[number % len(colours)] for number in range(len(names))])
+    legend = (
+        alt.Legend(title=None, orient="top", symbolType="stroke", labelLimit=160, labelColor=INK[theme])
+        if len(names) > 1
+        else None
+    )
+    tooltip = [
+        *([alt.Tooltip("line:N", title="line")] if len(names) > 1 else []),
+        alt.Tooltip("round:Q", title="ranking", format=",d"),
+        alt.Tooltip("value:Q", title=value, format=",.3~f"),
+    ]
+    colour = alt.Color("line:N", legend=legend, scale=looks)
+    base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    marks = [base.mark_line(clip=True, strokeJoin="round", strokeWidth=2.2)]
+    if len(points) <= FEW * len(names):
+        marks.append(base.mark_point(filled=True, size=40, opacity=1))
+    return _framed(alt.layer(*more, *marks), title, subtitle, theme)
 
 
 def _clicks(positions: Sequence[dict[str, Any]], theme: str) -> Any:
@@ -141,7 +216,7 @@ def _weights(theta: dict[str, Any], theme: str) -> Any:
         color=alt.Color("speaks:N", scale=colours, legend=None),
         tooltip=["feature:N", alt.Tooltip("weight:Q", format="+.4f"), "speaks:N"],
     )
-    return _framed(encoded, "What it has learned", f"features that weigh most; norm {theta['norm']:.3g}", theme)
+    return _framed(encoded, "What it has learned", "features that count most in a score", theme)
 
 
 def _latency(seconds: Sequence[float], theme: str) -> Any:
@@ -169,6 +244,5 @@ def _bars(rows: list[dict[str, Any]], theme: str) -> Any:
 
 
 def _framed(encoded: Any, title: str, subtitle: str, theme: str) -> Any:
-    alt = altair()
-    named = alt.TitleParams(title, subtitle=subtitle)
-    return dressed(alt.layer(encoded, title=named, width=WIDTH, height=HEIGHT), theme)
+    named = altair().TitleParams(title, subtitle=subtitle)
+    return dressed(encoded.properties(title=named, width=WIDTH, height=HEIGHT), theme)
