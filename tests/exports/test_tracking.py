@@ -29,6 +29,9 @@ class Notes:
     def get_tracking_uri(self) -> str:
         return "notes"
 
+    def search_experiments(self, *, max_results: int) -> list[Any]:
+        return [][:max_results]
+
     @contextmanager
     def start_run(self, *, run_name: str) -> Iterator[None]:
         self.runs.append({"name": run_name, "metrics": []})
@@ -60,7 +63,9 @@ def test_a_run_is_told_with_settings_curves_and_results(tmp_path: Path) -> None:
     assert told["tags"] == {"ranker": "pdgd", "user": "perfect", "data": "mslr-pagerank"}
     steps = [step for step, _ in told["metrics"]]
     assert steps == [row["round"] for row in result.points] + [12]
+    assert "query" not in told["metrics"][0][1]
     last = told["metrics"][-1][1]
+    assert last["rounds per s"] > 0.0
     assert last["online nDCG at 10"] == result[ONLINE_NDCG] and last["max UF"] == result[MAX_UF]
 
 
@@ -71,13 +76,19 @@ def test_runs_that_never_began_are_left_out(tmp_path: Path) -> None:
 
 
 def test_names_and_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> Any:
+    def absent(*name: Any, **options: Any) -> Any:
         raise ImportError(name)
 
     with pytest.raises(ArgumentError, match="mlflow"):
         find_tracker("wandb")
     monkeypatch.setattr(tracking, "import_module", absent)
     with pytest.raises(MissingExtraError, match=r"fairexp\[mlflow\]"):
+        find_tracker("mlflow")
+    notes = Notes()
+    monkeypatch.setattr(tracking, "import_module", lambda name: notes)
+    assert isinstance(find_tracker("mlflow"), Tracker)
+    monkeypatch.setattr(notes, "search_experiments", absent)
+    with pytest.raises(ArgumentError, match="MLFLOW_ALLOW_FILE_STORE"):
         find_tracker("mlflow")
 
 

@@ -17,6 +17,9 @@ from fairexp.simulation.result import Result
 from fairexp.simulation.settings import RunSettings
 
 MLFLOW = "mlflow"
+NO_CURVES = ("round", "query")
+"""Columns of a trace that say where a row belongs."""
+REMEDY = "Give the URL of a server, or file:///FOLDER with MLFLOW_ALLOW_FILE_STORE=true, or install all of mlflow."
 LONGEST = 500
 """Letters of a parameter's value that MLflow keeps."""
 
@@ -43,7 +46,8 @@ class Tracker:
             self._client.log_params({key: str(value)[:LONGEST] for key, value in _flat(asdict(settings)).items()})
             self._client.set_tags({"ranker": settings.ranker, "user": settings.user, "data": settings.data.source})
             for row in result.points:
-                curve = {key: value for key, value in row.items() if isinstance(value, int | float)}
+                told = {key: value for key, value in row.items() if key not in NO_CURVES}
+                curve = {key: value for key, value in told.items() if isinstance(value, int | float)}
                 self._client.log_metrics(_named(curve), step=row["round"])
             final = {measure.name: value for measure, value in result.measures.items() if value is not None}
             self._client.log_metrics(_named(final), step=result.rounds)
@@ -75,5 +79,6 @@ def _flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _named(values: dict[str, Any]) -> dict[str, float]:
-    """Measures under names that MLflow allows: `nDCG@10` is `nDCG at 10`."""
-    return {re.sub(r"[^\w\-. /:]", "", key.replace("@", " at ")): float(value) for key, value in values.items()}
+    """Measures under names that MLflow allows and takes for no folder: `nDCG@10` is `nDCG at 10`."""
+    spoken = {key.replace("@", " at ").replace("/", " per "): value for key, value in values.items()}
+    return {re.sub(r"[^\w\-. :]", "", key): float(value) for key, value in spoken.items()}
