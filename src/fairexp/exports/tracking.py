@@ -60,11 +60,16 @@ def find_tracker(name: str) -> Tracker:
     if name != MLFLOW:
         raise ArgumentError("--track", repr(name), MLFLOW)
     try:
-        return Tracker(import_module(MLFLOW))
+        client = import_module(MLFLOW)
     except ImportError as error:
-        raise MissingExtraError(
-            "--track mlflow: MLflow is not installed; run: pip install 'fairexp[mlflow]'"
-        ) from error
+        message = "--track mlflow: MLflow is not installed; run: pip install 'fairexp[mlflow]'"
+        raise MissingExtraError(message) from error
+    try:
+        client.search_experiments(max_results=1)
+    except Exception as error:  # of its own or of whatever is behind it: better before the runs than after
+        given = f"{client.get_tracking_uri()}, which MLflow cannot use ({error})"
+        raise ArgumentError("MLFLOW_TRACKING_URI", given, "a store that it can", REMEDY) from error
+    return Tracker(client)
 
 
 def _flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
