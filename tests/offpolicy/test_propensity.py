@@ -13,7 +13,7 @@ from fairexp.errors import ArgumentError
 from fairexp.offpolicy import next_propensity
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
-from fairexp.rankers.probabilities import log_respecting
+from fairexp.rankers.parts.probabilities import log_respecting
 
 N, LENGTH, DRAWS = 5, 3, 20_000
 RNG = np.random.default_rng(3)

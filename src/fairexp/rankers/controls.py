@@ -14,7 +14,7 @@ from fairexp.kernels.learning.linear import linear_scores
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.probabilities import log_by_class, positions_by_class, tie_classes
+from fairexp.rankers.parts.probabilities import log_by_class, positions_by_class, tie_classes
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_features
 

@@ -19,7 +19,7 @@ from fairexp.rankers.confidence import Calibration, Confidence, DiagonalConfiden
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, graded_rows, preference_rows
-from fairexp.rankers.probabilities import log_respecting, next_respecting, tie_classes
+from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
 

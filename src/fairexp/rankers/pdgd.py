@@ -11,7 +11,7 @@ from fairexp.kernels.learning.pdgd import document_weights, expected_regret, log
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
 from fairexp.rankers.climbing import Climber
-from fairexp.rankers.probabilities import log_plackett_luce, next_plackett_luce
+from fairexp.rankers.parts.probabilities import log_plackett_luce, next_plackett_luce
 from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import SURE, Belief, Query, Ranking
 

@@ -1,0 +1,1 @@
+"""What several rankers are made of: how probable their lists are."""
