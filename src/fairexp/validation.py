@@ -1,7 +1,8 @@
-"""Checks on what callers pass in. Each returns the value in its proper form or raises an `ArgumentError`."""
+"""Checks on what callers pass in, each of which returns the value in its proper form or raises an `ArgumentError`."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from math import inf
 
@@ -154,3 +155,26 @@ def as_measured(measured: ArrayLike, length: int, name: str = "measured") -> Flo
     if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
         raise ArgumentError(name, repr(measured), "finite numbers of at least 0")
     return numbers
+
+
+def whole_signature(cls: type) -> inspect.Signature:
+    """The arguments of a class with those that its constructor hands on; a seed comes last.
+
+    >>> class Base:
+    ...     def __init__(self, size, *, rate=1.0, seed=None): ...
+    >>> class Derived(Base):
+    ...     def __init__(self, size, *, steps=3, **others): ...
+    >>> whole_signature(Derived)
+    <Signature (size, *, rate=1.0, steps=3, seed=None)>
+    """
+    found: list[inspect.Parameter] = []
+    for base in cls.__mro__:
+        if "__init__" in base.__dict__:
+            own = list(inspect.signature(base.__dict__["__init__"]).parameters.values())[1:]
+            handed_on = [parameter for parameter in own if parameter.kind is inspect.Parameter.VAR_KEYWORD]
+            known = {parameter.name for parameter in found}
+            found = [parameter for parameter in own if parameter.name not in known] + found
+            if not handed_on:
+                break
+            found.remove(handed_on[0])
+    return inspect.Signature(sorted(found, key=lambda parameter: (parameter.kind, parameter.name == "seed")))

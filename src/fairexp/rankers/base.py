@@ -18,10 +18,9 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.measures import Measure
 from fairexp.randomness import Seed, Stream
-from fairexp.rankers.arguments import whole_signature
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count
+from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count, whole_signature
 
 
 class TradeOff(NamedTuple):

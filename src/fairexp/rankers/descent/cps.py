@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.learning.linear import top_documents
-from fairexp.rankers.arguments import RivalArguments
 from fairexp.rankers.descent.history import History, chances_of
-from fairexp.rankers.descent.rivals import RivalRanker, unit_vectors
+from fairexp.rankers.descent.rivals import RivalArguments, RivalRanker, unit_vectors
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count

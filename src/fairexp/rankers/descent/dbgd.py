@@ -7,8 +7,7 @@ from typing import Literal, Unpack
 import numpy as np
 
 from fairexp.arrays import Floats, Ints
-from fairexp.rankers.arguments import RivalArguments
-from fairexp.rankers.descent.rivals import RivalRanker, directions_of, unit_vectors
+from fairexp.rankers.descent.rivals import RivalArguments, RivalRanker, directions_of, unit_vectors
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.learning.linear import project
-from fairexp.rankers.arguments import RivalArguments
 from fairexp.rankers.descent.mgd import MGD
 from fairexp.rankers.descent.recent import Recent
-from fairexp.rankers.descent.rivals import directions_of, mean_of
+from fairexp.rankers.descent.rivals import RivalArguments, directions_of, mean_of
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.scaling import shortened
 from fairexp.types import Ranking

@@ -7,10 +7,15 @@ from typing import Unpack
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.rankers.arguments import RivalArguments
-from fairexp.rankers.descent.rivals import RivalRanker, unit_vectors
+from fairexp.rankers.descent.rivals import RivalArguments, RivalRanker, unit_vectors
 from fairexp.types import Query
 from fairexp.validation import check_count
+
+
+class MGDArguments(RivalArguments, total=False):
+    """What every ranker that tries several at once takes."""
+
+    candidates: int
 
 
 class MGD(RivalRanker):

@@ -7,8 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.rankers.arguments import RivalArguments
-from fairexp.rankers.descent.rivals import RivalRanker
+from fairexp.rankers.descent.rivals import RivalArguments, RivalRanker
 from fairexp.types import Query
 from fairexp.validation import check_count
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.learning.linear import scale_to_unit
-from fairexp.rankers.arguments import MGDArguments
 from fairexp.rankers.descent.hard_queries import HardQueries
-from fairexp.rankers.descent.mgd import MGD
+from fairexp.rankers.descent.mgd import MGD, MGDArguments
 from fairexp.rankers.descent.recent import Recent
 from fairexp.rankers.descent.rivals import directions_of, mean_of, unit_vectors, weight_rows
 from fairexp.rankers.matching import Matching

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,16 @@ from fairexp.rankers.climbing import Climber
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_number
+
+
+class RivalArguments(TypedDict, total=False):
+    """What every ranker that tries rivals takes."""
+
+    length: int
+    step: float
+    learning_rate: float
+    decay: float
+    seed: Seed
 
 
 class RivalRanker(Climber):

@@ -8,10 +8,9 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import StateError
-from fairexp.rankers.arguments import MGDArguments, RivalArguments
-from fairexp.rankers.descent.mgd import PMGD
+from fairexp.rankers.descent.mgd import PMGD, MGDArguments
 from fairexp.rankers.descent.recent import Recent
-from fairexp.rankers.descent.rivals import unit_vectors, weight_rows
+from fairexp.rankers.descent.rivals import RivalArguments, unit_vectors, weight_rows
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.scaling import shortened
 from fairexp.types import Query, Ranking
