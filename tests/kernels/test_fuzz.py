@@ -139,8 +139,10 @@ def test_learning_from_clicks(rng, k, d):
     clicks, keys = rng.random(k) < rng.random(), rng.random(k)
     for matched in (keys, keys[:0]):
         rows = pairs.difference_rows(rng.normal(size=(k, d)), clicks, matched)
-        loss, pull = logistic.loss_and_pull(rows @ rng.normal(size=d) * rng.choice([1.0, 1e5]))
-        assert loss >= 0.0 and ((pull >= 0) & (pull <= 1)).all() and (logistic.slopes(pull) < 0.2501).all()
+        margins, weights = rows @ rng.normal(size=d) * rng.choice([1.0, 1e5]), tied(rng, len(rows)) ** 2
+        loss, pull = logistic.loss_and_pull(margins, weights)
+        assert loss >= 0.0 and ((pull >= 0) & (pull <= weights)).all()
+        assert (logistic.slopes(pull, weights) <= 0.2501 * weights).all()
     n = k + int(rng.integers(0, 9))
     scores = tied(rng, n)
     shown = rng.permutation(n)[:k]

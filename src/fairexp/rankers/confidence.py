@@ -209,10 +209,10 @@ class Calibration:
         self.slope = 1.0
         self._curvature = TRUST
 
-    def check(self, margins: Floats) -> None:
+    def check(self, margins: Floats, weight: float = 1.0) -> None:
         """Take note of preferences that came true, each predicted with a difference of scores in `margins` (m,)."""
-        missed = 1.0 / (1.0 + np.exp(np.minimum(self.slope * margins, 500.0)))
-        self._curvature += float((missed * (1.0 - missed) * margins) @ margins)
+        missed = weight / (1.0 + np.exp(np.minimum(self.slope * margins, 500.0)))
+        self._curvature += float((missed * (1.0 - missed / weight) * margins) @ margins)
         self.slope = max(self.slope + float(missed @ margins) / self._curvature, 0.0)
 
     def costs(self, scores: Floats, kept: Bools) -> Bytes:

@@ -1,7 +1,7 @@
 """Pairwise logistic regression that learns online at a flat cost per round.
 
-The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), plus
-(regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations that they are
+The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), each times what the
+row weighs, plus (regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations that they are
 worth. The latest rows, up to `window` of them, enter exactly. Older ones enter through the
 quadratic that touches their loss (same gradient, same curvature) at the estimate when they left the window, a quarter
 of it at a time, so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact
@@ -59,8 +59,9 @@ class PairwiseLogistic:
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
         self._curvature: Floats = np.diag(self._steepness)
         self._offset: Floats = self._steepness * self._centre
-        # Rows in the window, oldest first, with their margins x . theta and the sum of their losses.
+        # Rows in the window, oldest first, with what each weighs, their margins x . theta and the sum of their losses.
         self._rows: Floats = np.zeros((window or 256, n_features))
+        self._weights: Floats = np.zeros(len(self._rows))
         self._margins: Floats = np.zeros(len(self._rows))
         self._n_rows = 0
         self._loss = 0.0
@@ -70,18 +71,18 @@ class PairwiseLogistic:
         self._n_pending = 0
         self._set_factor(np.diag(np.sqrt(self._steepness)))
 
-    def add(self, rows: Floats) -> None:
-        """Learn from preference rows (m, d), winner minus loser."""
+    def add(self, rows: Floats, weight: float = 1.0) -> None:
+        """Learn from preference rows (m, d), winner minus loser, that weigh so much each."""
         if len(rows) == 0:
             return
         most = self.window or len(rows)
         for first in range(0, len(rows), most):
-            self._insert(rows[first : first + most])
+            self._insert(rows[first : first + most], weight)
         self._fit()
 
     def objective(self, theta: Floats) -> float:
         """The value (up to a constant once rows have been folded) at `theta`."""
-        loss, _ = loss_and_pull(self._rows[: self._n_rows] @ theta)
+        loss, _ = loss_and_pull(self._rows[: self._n_rows] @ theta, self._weights[: self._n_rows])
         return float(loss) + self._quadratic(theta, self._curvature @ theta)
 
     def _quadratic(self, theta: Floats, bent: Floats) -> float:
@@ -130,22 +131,24 @@ class PairwiseLogistic:
         same_centre = np.allclose(matching.weights(before._centre)[~new], self._centre[~new], rtol=1e-9, atol=0.0)
         self._n_rows = before._n_rows
         size = max(self.window or 256, self._n_rows)
-        self._rows, self._margins = np.zeros((size, n_features)), np.zeros(size)
+        self._rows, self._weights, self._margins = np.zeros((size, n_features)), np.zeros(size), np.zeros(size)
         self._rows[: self._n_rows] = matching.rows(before._rows[: self._n_rows])
+        self._weights[: self._n_rows] = before._weights[: self._n_rows]
         self._fold(max(self._n_rows - self.window, 0) if self.window else 0)
         if self.window:
-            self._rows, self._margins = self._rows[: self.window].copy(), self._margins[: self.window].copy()
+            held = (self._rows, self._weights, self._margins)
+            self._rows, self._weights, self._margins = (array[: self.window].copy() for array in held)
         if not same_centre:
             self._fit()
 
-    def _insert(self, rows: Floats) -> None:
+    def _insert(self, rows: Floats, weight: float) -> None:
         needed = self._n_rows + len(rows)
         if needed > len(self._rows):
             self._fold(max(needed - len(self._rows), len(self._rows) // 4)) if self.window else self._grow(needed)
         new = slice(self._n_rows, self._n_rows + len(rows))
         margins = rows @ self.theta
-        loss, pull = loss_and_pull(margins)
-        self._rows[new], self._margins[new] = rows, margins
+        self._rows[new], self._weights[new], self._margins[new] = rows, weight, margins
+        loss, pull = loss_and_pull(margins, self._weights[new])
         self._loss += loss
         self._gradient -= pull @ rows
         self._n_rows = new.stop
@@ -154,27 +157,31 @@ class PairwiseLogistic:
     def _grow(self, needed: int) -> None:
         extra = max(needed, 2 * len(self._rows)) - len(self._rows)
         self._rows = np.vstack([self._rows, np.zeros((extra, self._rows.shape[1]))])
-        self._margins = np.concatenate([self._margins, np.zeros(extra)])
+        self._weights, self._margins = (
+            np.concatenate([array, np.zeros(extra)]) for array in (self._weights, self._margins)
+        )
 
     def _fold(self, n_oldest: int) -> None:
         """Replace the oldest rows by the quadratic that touches their loss here, and count the rest afresh."""
         n_folded = min(n_oldest, self._n_rows)
         n_left = self._n_rows - n_folded
-        rows = self._rows[:n_folded]
+        rows, weights = self._rows[:n_folded], self._weights[:n_folded]
         margins = rows @ self.theta
-        _, pull = loss_and_pull(margins)
-        self._curvature += _weighted_square(rows, margins)
-        self._offset += (pull + slopes(margins) * margins) @ rows
-        self._rows[:n_left] = self._rows[n_folded : self._n_rows].copy()
+        _, pull = loss_and_pull(margins, weights)
+        self._curvature += _weighted_square(rows, margins, weights)
+        self._offset += (pull + slopes(margins, weights) * margins) @ rows
+        for array in (self._rows, self._weights):
+            array[:n_left] = array[n_folded : self._n_rows].copy()
         self._n_rows = n_left
         rows, margins = self._rows[:n_left], self._rows[:n_left] @ self.theta
         self._margins[:n_left] = margins
-        self._loss, pull = loss_and_pull(margins)
+        self._loss, pull = loss_and_pull(margins, self._weights[:n_left])
         self._gradient = self._curvature @ self.theta - self._offset - pull @ rows
         self._refresh_curvature(margins)
 
     def _fit(self) -> None:
-        rows, margins = self._rows[: self._n_rows], self._margins[: self._n_rows]
+        held = (self._rows, self._weights, self._margins)
+        rows, weights, margins = (array[: self._n_rows] for array in held)
         theta, gradient, loss = self.theta, self._gradient, self._loss
         bent, step = self._curvature @ theta, np.empty_like(theta)
         value = loss + self._quadratic(theta, bent)
@@ -188,7 +195,7 @@ class PairwiseLogistic:
             moved, bending, length = rows @ step, self._curvature @ step, 1.0
             while True:
                 to, to_bent, to_margins = theta + length * step, bent + length * bending, margins + length * moved
-                to_loss, pull = loss_and_pull(to_margins)
+                to_loss, pull = loss_and_pull(to_margins, weights)
                 to_value = to_loss + self._quadratic(to, to_bent)
                 if to_value <= value - 1e-4 * length * decrease or length < 1e-6:
                     break
@@ -205,11 +212,13 @@ class PairwiseLogistic:
     def _take_pending(self, margins: Floats) -> None:
         """Take the newest rows into the curvature; what the others add to it stays as it was."""
         first = self._n_rows - self._n_pending
-        self._hessian += _weighted_square(self._rows[first : self._n_rows], margins[first:])
+        newest = slice(first, self._n_rows)
+        self._hessian += _weighted_square(self._rows[newest], margins[first:], self._weights[newest])
         self._factorise()
 
     def _refresh_curvature(self, margins: Floats) -> None:
-        self._hessian = self._curvature + _weighted_square(self._rows[: self._n_rows], margins)
+        rows, weights = self._rows[: self._n_rows], self._weights[: self._n_rows]
+        self._hessian = self._curvature + _weighted_square(rows, margins, weights)
         self._factorise()
 
     def _factorise(self) -> None:
@@ -237,6 +246,7 @@ class PairwiseLogistic:
             "gradient": self._gradient.copy(),
             "loss": np.array(self._loss),
             "rows": self._rows[: self._n_rows].copy(),
+            "weights": self._weights[: self._n_rows].copy(),
             "margins": self._margins[: self._n_rows].copy(),
             "n_pending": np.array(self._n_pending, dtype=np.int64),
             "regularization": np.array(self.regularization),
@@ -254,12 +264,13 @@ class PairwiseLogistic:
         self.start_from(float(arrays["regularization"]))
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)
-        self._rows, self._margins = np.zeros((size, len(self.theta))), np.zeros(size)
+        self._rows, self._weights, self._margins = np.zeros((size, len(self.theta))), np.zeros(size), np.zeros(size)
         self._rows[: self._n_rows] = arrays["rows"]
+        self._weights[: self._n_rows] = arrays["weights"]
         self._margins[: self._n_rows] = arrays["margins"]
 
 
-def _weighted_square(rows: Floats, margins: Floats) -> Floats:
-    """The curvature (d, d) of the loss of these rows: the sum of sigma'(z) x x^T."""
-    scaled = rows * np.sqrt(slopes(margins))[:, None]
+def _weighted_square(rows: Floats, margins: Floats, weights: Floats) -> Floats:
+    """The curvature (d, d) of the loss of these rows: the sum of w sigma'(z) x x^T."""
+    scaled = rows * np.sqrt(slopes(margins, weights))[:, None]
     return np.asarray(scaled.T @ scaled)

@@ -18,7 +18,7 @@ from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Calibration, Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.pairs import PAIRS, graded_rows, preference_rows
+from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows
 from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
@@ -56,7 +56,9 @@ class PairRank(Explorer):
       "paper" calls certain, and counts as 1, all orders that are kept.
     - `within_block`: "certain" draws among the orders that respect the certain ones, "random" shuffles the block
       (the analysed version), "score" sorts it.
-    - `pairs`: "all" clicked-over-unclicked pairs, or "independent" ones, each document in at most one.
+    - `pairs`: "independent" ones match clicked with unclicked documents at random, each in at most one pair; "averaged"
+      has all pairs, each with the weight of the chance that a random matching holds it, which is the mean over all
+      matchings and so learns the same with less noise; "all" counts each of them as one.
     - `history`: "bounded" keeps the latest `window` preference rows exactly and older ones as a quadratic, and stops
       within a thousandth of the least objective; "full" keeps all and minimises exactly.
     - `width`: "full" matrix M, or its "diagonal" for very many features.
@@ -81,7 +83,7 @@ class PairRank(Explorer):
         regularization: float | Literal["evidence"] = "evidence",
         certainty: str = "checked",
         within_block: str = "certain",
-        pairs: str = "independent",
+        pairs: str = "averaged",
         history: str = "bounded",
         window: int = 1024,
         width: str = "full",
@@ -123,7 +125,7 @@ class PairRank(Explorer):
         self.width = check_choice("width", width, tuple(WIDTHS))
         self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=self.prior)
         self.calibration = Calibration()
-        self._n_pairs, self._due = 0, PAUSE
+        self._n_pairs, self._due = 0.0, float(PAUSE)
 
     @property
     def width_factor(self) -> float:
@@ -205,26 +207,31 @@ class PairRank(Explorer):
         return {"keys": rng.random(len(shown))} if self.pairs == "independent" else {}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        self._add(preference_rows(ranking.features, clicks, self._keys(ranking)))
+        self._add(preference_rows(ranking.features, clicks, self._keys(ranking)), self._weight(clicks))
 
     def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
-        self._add(graded_rows(ranking.features, grades, self._keys(ranking)))
+        self._add(graded_rows(ranking.features, grades, self._keys(ranking)), self._weight(grades))
 
     def _keys(self, ranking: Ranking) -> Floats | None:
         keys = ranking.memory.get("keys")
         return None if keys is None else np.asarray(keys, dtype=np.float64)
 
-    def _add(self, rows: Floats) -> None:
-        """Learn preferences (m, d); each makes the model surer by as much as any other."""
+    def _weight(self, grades: Bools | Ints) -> float:
+        """What each pair of this feedback weighs."""
+        n_examined = examined(grades > 0) if self.pairs == "averaged" else 0
+        return matching_weight(grades, n_examined) if n_examined else 1.0
+
+    def _add(self, rows: Floats, weight: float) -> None:
+        """Learn preferences (m, d); each makes the model surer by what it weighs."""
         if len(rows) == 0:
             return
-        self.calibration.check(rows @ self.model.theta)
-        self.model.add(rows)
-        self.confidence.add(rows)
-        self._n_pairs += len(rows)
+        self.calibration.check(rows @ self.model.theta, weight)
+        self.model.add(rows, weight)
+        self.confidence.add(rows if weight == 1.0 else rows * np.sqrt(weight))
+        self._n_pairs += weight * len(rows)
         if self.regularization == "evidence" and self._n_pairs >= self._due:
             self.confidence.regularize(self.model.follow_evidence())
-            self._due = self._n_pairs + max(PAUSE, self._n_pairs // 4, self.n_features // 2)
+            self._due = self._n_pairs + max(PAUSE, self._n_pairs / 4.0, self.n_features / 2.0)
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(features @ self.model.theta)
@@ -248,17 +255,17 @@ class PairRank(Explorer):
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
         own.update({f"confidence.{key}": value for key, value in self.confidence.state().items()})
         own.update({f"calibration.{key}": value for key, value in self.calibration.state().items()})
-        own["pairs"] = np.array([self._n_pairs, self._due], dtype=np.int64)
+        own["pairs"] = np.array([self._n_pairs, self._due])
         return own
 
     def _restore(self, arrays: State) -> None:
         self.model.restore({key[6:]: value for key, value in arrays.items() if key.startswith("model.")})
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
         self.calibration.restore({key[12:]: value for key, value in arrays.items() if key.startswith("calibration.")})
-        self._n_pairs, self._due = (int(number) for number in arrays["pairs"])
+        self._n_pairs, self._due = (float(number) for number in arrays["pairs"])
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        if key in ("model.rows", "model.margins", "confidence.waiting", "confidence.counts"):
+        if key in ("model.rows", "model.weights", "model.margins", "confidence.waiting", "confidence.counts"):
             too_long = key.startswith("model.") and self.history == "bounded" and len(value) > self.window
             return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype and not too_long
         return super().fits(key, value, expected)

@@ -7,7 +7,7 @@ import numpy as np
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.pairs import difference_rows, examined_positions
 
-PAIRS = ("all", "independent")
+PAIRS = ("averaged", "independent", "all")
 _NO_KEYS = np.zeros(0)
 
 
@@ -31,6 +31,23 @@ def preference_rows(features: Floats, clicks: Bools, keys: Floats | None = None)
            [ 0.,  1., -1.,  0.]])
     """
     return np.asarray(difference_rows(features, clicks, _NO_KEYS if keys is None else keys))
+
+
+def matching_weight(grades: Bools | Ints, n_examined: int) -> float:
+    """What each pair of different grades weighs if no document is to count for more than one comparison.
+
+    With clicks only, that is the chance that a random matching one to one holds the pair: the weighted sum over all
+    pairs is the mean over all matchings.
+
+    >>> matching_weight(np.array([False, True, False, False]), 3)
+    0.5
+    """
+    seen = grades[:n_examined]
+    if seen.dtype == np.bool_:
+        n_clicked = int(np.count_nonzero(seen))
+        return 1.0 / max(n_clicked, n_examined - n_clicked)
+    counts = np.bincount(seen)
+    return 1.0 / float(n_examined - counts[counts > 0].min())
 
 
 def graded_rows(features: Floats, grades: Ints, keys: Floats | None = None) -> Floats:

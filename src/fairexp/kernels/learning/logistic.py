@@ -8,8 +8,8 @@ from cython.cimports.libc.math import exp, fabs, log
 LARGE = cython.declare(cython.double, 1e200)
 
 
-def loss_and_pull(z: ConstFloat[::1]) -> tuple:
-    """The sum of log(1 + exp(-z)), and sigma(-z) (m,), the negative derivative by z."""
+def loss_and_pull(z: ConstFloat[::1], weight: ConstFloat[::1]) -> tuple:
+    """The sum of w log(1 + exp(-z)), and w sigma(-z) (m,), the negative derivative by z; `weight` (m,) holds w."""
     loss: cython.double = 0.0
     product: cython.double = 1.0
     tail: cython.double
@@ -18,24 +18,23 @@ def loss_and_pull(z: ConstFloat[::1]) -> tuple:
     with cython.nogil:
         for i in range(z.shape[0]):
             tail = exp(-fabs(z[i]))
-            pull[i] = (tail if z[i] >= 0.0 else 1.0) / (1.0 + tail)
-            loss -= min(z[i], 0.0)
-            # One logarithm for many factors between 1 and 2.
+            pull[i] = weight[i] * (tail if z[i] >= 0.0 else 1.0) / (1.0 + tail)
+            loss -= weight[i] * min(z[i], 0.0)
+            # One logarithm for many factors between 1 and 2; neighbours mostly weigh the same.
             product *= 1.0 + tail
-            if product > LARGE:
-                loss += log(product)
+            if product > LARGE or i + 1 == z.shape[0] or weight[i + 1] != weight[i]:
+                loss += weight[i] * log(product)
                 product = 1.0
-        loss += log(product)
     return loss, result
 
 
-def slopes(z: ConstFloat[::1]):
-    """sigma'(z) (m,), the loss's curvature by margin."""
+def slopes(z: ConstFloat[::1], weight: ConstFloat[::1]):
+    """w sigma'(z) (m,), the curvature by margin of the loss that weighs w; `weight` (m,)."""
     result = np.empty(z.shape[0])
     slope: cython.double[::1] = result
     tail: cython.double
     with cython.nogil:
         for i in range(z.shape[0]):
             tail = exp(-fabs(z[i]))
-            slope[i] = tail / ((1.0 + tail) * (1.0 + tail))
+            slope[i] = weight[i] * tail / ((1.0 + tail) * (1.0 + tail))
     return result
