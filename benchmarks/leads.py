@@ -64,11 +64,12 @@ DIFFERENCES = {"online": 1, "held_out": 3}
 """Measures that variants are compared by, and how many digits they are told with."""
 
 Variant = dict[str, Any]
+MATCHED: Variant = {"pairs": "independent"}
 VARIANTS: dict[str, tuple[Variant, Variant]] = {
-    "paper": ({"certainty": "paper", "regularization": 10.0}, {}),
-    "costs": ({"regularization": 10.0}, {}),
+    "paper": ({**MATCHED, "certainty": "paper", "regularization": 10.0}, {"slack": 0.0}),
+    "matched": (MATCHED, {"slack": 0.0}),
+    "averaged": ({}, {"slack": 0.0}),
     "default": ({}, {}),
-    "fairest": ({}, {"ties": "fairest"}),
     "a tenth": ({}, {"tolerance": 0.01}),
 }
 """Arguments of PairRank and of FairExp by name."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp import FairExp, PairRank, Query
-from fairexp.rankers.confidence import Calibration
+from fairexp.rankers.calibration import CAUTION, CLEAR, Calibration, Slope
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.types import CERTAIN, SURE
 from fairexp.users.dependent import dependent_clicks
@@ -20,36 +20,46 @@ def sigma(z):
     return 1.0 / (1.0 + np.exp(-z))
 
 
+def told(value, at_least):
+    """A slope as if checks had told these."""
+    slope = Slope()
+    slope.restore({"value": np.array(value), "curvature": np.array((CAUTION / max(value - at_least, 1e-9)) ** 2)})
+    return slope
+
+
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30), spread=st.sampled_from([0.0, 0.1, 3.0, 300.0, 1e5]))
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_costs_are_those_of_the_probability(seed, n, spread):
     rng = np.random.default_rng(seed)
     scores, kept = -np.sort(-spread * rng.normal(size=n)), np.triu(rng.random((n, n)) < 0.5, 1)
-    calibration = Calibration()
-    calibration.slope = 0.7
+    calibration, claimed = Calibration(1), rng.choice([0.0, 0.2, 0.7])
+    calibration.all = told(0.7, 0.7)
+    calibration.first = told(claimed + 1.0, claimed)
     costs = calibration.costs(scores, kept.copy())
     for i in range(n):
         for j in range(n):
             exact = max(SURE * np.tanh(0.35 * (scores[i] - scores[j])), 0.0) if i < j else 0.0
-            if not kept[i, j]:
-                exact = min(exact, CERTAIN - 1)
+            clear = calibration.first.at_least * (scores[i] - scores[j]) - CLEAR
+            if not kept[i, j] or clear < 1e-6:
+                exact = min(exact, CERTAIN - 1 if abs(clear) > 1e-6 else CERTAIN)
             assert abs(float(costs[i, j]) - exact) <= 0.5 + 1e-9
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.3, 1.0, 1.6])
 def test_the_slope_is_that_by_which_clicks_come(slope):
     rng = np.random.default_rng(0)
-    calibration = Calibration()
+    found = Slope()
     for _ in range(2_000):
         z = np.abs(rng.normal(size=3))
-        calibration.check(np.where(rng.random(3) < sigma(slope * z), z, -z))
-    assert calibration.slope == pytest.approx(slope, abs=0.1)
+        found.check(np.where(rng.random(3) < sigma(slope * z), z, -z))
+    assert found.value == pytest.approx(slope, abs=0.1)
+    assert found.at_least <= slope <= found.value + 0.2
 
 
 def test_predictions_that_overflow_change_nothing():
-    calibration = Calibration()
-    calibration.check(np.array([1e6, 0.0]))
-    assert calibration.slope == 1.0
+    slope = Slope()
+    slope.check(np.array([1e6, 0.0]))
+    assert slope.value == 1.0
 
 
 def linear_world(seed, n_queries=60, n=20, d=8):
@@ -86,7 +96,7 @@ def test_nine_in_ten_of_the_orders_called_certain_are_right(user):
 def test_certain_orders_are_kept_by_exploration():
     query, _ = linear_world(0)[0]
     ranker = PairRank(8, seed=0)
-    ranker.model.theta = np.linspace(-20.0, 20.0, 8)
+    ranker.model.theta, ranker.calibration.first = np.linspace(-20.0, 20.0, 8), told(1.0, 1.0)
     belief = ranker.believe(query)
     assert belief.certain_order.any() and not np.tril(belief.certain_order[np.ix_(belief.draw, belief.draw)]).any()
     assert (
@@ -151,3 +161,24 @@ def test_widths_follow_the_evidence_and_a_restored_ranker_goes_on_bit_for_bit(op
     assert ranker.confidence.regularization == ranker.model.regularization != 10.0
     state = copy.state()
     assert all(np.array_equal(value, state[key]) for key, value in ranker.state().items())
+
+
+def test_only_documents_met_for_the_first_time_say_what_may_be_called_certain():
+    """A model that knows the clicks of 30 documents by heart: what they say again is no check of what it claims."""
+    rng = np.random.default_rng(0)
+    calibration, features = Calibration(4), rng.random((30, 4))
+    for visit in range(50):
+        for first in range(0, 30, 10):
+            clicks = np.arange(10) < 5
+            by_heart = np.where(clicks, 3.0, 0.0) if visit else rng.normal(size=10)
+            calibration.check(features[first : first + 10], clicks, by_heart, weight=0.2)
+    assert calibration.all.at_least > 0.9 > 0.3 > calibration.first.at_least
+    assert not calibration.new(features).any() and calibration.new(rng.random((100, 4))).sum() > 90
+
+
+def test_marks_are_the_same_wherever_a_document_stands():
+    rng = np.random.default_rng(1)
+    calibration, features = Calibration(7), rng.random((40, 7))
+    calibration.check(features, np.arange(40) % 2 == 0, np.zeros(40), weight=1.0)
+    for _ in range(20):
+        assert not calibration.new(features[rng.permutation(40)[: rng.integers(1, 40)]]).any()

@@ -15,7 +15,7 @@ from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
-from fairexp.fairness.demands import EFFORT, Rules
+from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
@@ -25,10 +25,13 @@ from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer, Ranker, TradeOff
 from fairexp.rankers.matching import Matching
-from fairexp.types import Query, Ranking
-from fairexp.validation import as_measured
+from fairexp.types import Belief, Query, Ranking
+from fairexp.validation import as_measured, check_number
 
 Documents = TypeVar("Documents", Query, Ranking)
+AIM = 0.1
+"""The part of a tolerance that `slack` may be spent on coming within."""
+
 OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
@@ -41,6 +44,9 @@ class FairExp(Ranker):
     the least unfair ranking. `beta` is how much exposure group 0 is owed for each unit of group 1; `shares` says the
     same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
     `best_template`.
+
+    `slack` is how much added regret, in certain orders, a round may spend on coming within a tenth of the tolerance,
+    which keeps the gap small where that costs next to nothing; with 0 only the tolerance counts, as in the paper.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -80,6 +86,7 @@ class FairExp(Ranker):
         shares: ArrayLike | str | None = None,
         constraints: Sequence[Constraint] | None = None,
         exposure: str | ArrayLike = "reciprocal",
+        slack: float = 0.5,
         ties: str = "draw",
         scope: str = "full",
         effort: int = EFFORT,
@@ -108,6 +115,7 @@ class FairExp(Ranker):
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
         self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
+        self.slack = check_number("slack", slack, at_least=0.0)
         self.rules = Rules(scope, ties, effort)
         self.scope, self.ties, self.effort = scope, ties, self.rules.effort
         self._warn_of_coarse_grid()
@@ -159,7 +167,7 @@ class FairExp(Ranker):
         belief = self.host.believe(asked, rng)
         exposure = self.exposure[: min(self.length, query.n_candidates)]
         demands = [account.demand(query) for account in self.accounts]
-        best = find_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules)
+        best = self._find(query, belief, demands, exposure)
         shown = best.shown
         if belief.fill is not None:
             assert asked.groups is not None
@@ -185,6 +193,18 @@ class FairExp(Ranker):
             gaps=gaps,
             met=met,
         )
+
+    def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
+        """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
+        best = find_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules)
+        if self.slack == 0.0 or not best.qualified:
+            return best
+        if all(outcome.gap <= AIM * demand.tolerance for outcome, demand in zip(best.outcomes, demands, strict=True)):
+            return best
+        aims = [demand._replace(tolerance=AIM * demand.tolerance) for demand in demands]
+        close = find_around(query.pinned, belief.draw, aims, belief.costs, exposure, self.rules)
+        costs = belief.in_orders(close.added_regret - best.added_regret)
+        return close if close.qualified and costs <= self.slack else best
 
     def _shown(self, ranking: Ranking) -> None:
         for account in self.accounts:
@@ -261,6 +281,7 @@ class FairExp(Ranker):
             "shares": first.owed if plain and not equal else None,
             "constraints": None if plain else self.constraints,
             "exposure": curve_name(self.exposure),
+            "slack": self.slack,
             "ties": self.ties,
             "scope": self.scope,
             "effort": self.effort,

@@ -1,11 +1,10 @@
 """Pairwise logistic regression that learns online at a flat cost per round.
 
 The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), each times what the
-row weighs, plus (regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations that they are
-worth. The latest rows, up to `window` of them, enter exactly. Older ones enter through the
-quadratic that touches their loss (same gradient, same curvature) at the estimate when they left the window, a quarter
-of it at a time, so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact
-minimiser.
+row weighs, plus (regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations
+that they are worth. The latest rows, up to `window` of them, enter exactly. Older ones enter through the quadratic that
+touches their loss (same gradient, same curvature) at the estimate when they left the window, a quarter of it at a time,
+so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact minimiser.
 
 Each update takes a few Newton-like steps, until the next one promises to lower the objective by less than `precision`.
 The gradient is exact. The curvature is that of when each row was taken into it, and its Cholesky factor is taken anew

@@ -15,7 +15,8 @@ from fairexp.kernels.learning.linear import row_products
 from fairexp.prior import Prior, as_prior
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.confidence import Calibration, Confidence, DiagonalConfidence
+from fairexp.rankers.calibration import Calibration
+from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows
@@ -124,7 +125,7 @@ class PairRank(Explorer):
         )
         self.width = check_choice("width", width, tuple(WIDTHS))
         self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=self.prior)
-        self.calibration = Calibration()
+        self.calibration = Calibration(self.n_features)
         self._n_pairs, self._due = 0.0, float(PAUSE)
 
     @property
@@ -207,25 +208,25 @@ class PairRank(Explorer):
         return {"keys": rng.random(len(shown))} if self.pairs == "independent" else {}
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        self._add(preference_rows(ranking.features, clicks, self._keys(ranking)), self._weight(clicks))
+        self._learn(ranking, clicks, preference_rows(ranking.features, clicks, self._keys(ranking)))
 
     def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
-        self._add(graded_rows(ranking.features, grades, self._keys(ranking)), self._weight(grades))
+        self._learn(ranking, grades, graded_rows(ranking.features, grades, self._keys(ranking)))
 
     def _keys(self, ranking: Ranking) -> Floats | None:
         keys = ranking.memory.get("keys")
         return None if keys is None else np.asarray(keys, dtype=np.float64)
 
-    def _weight(self, grades: Bools | Ints) -> float:
-        """What each pair of this feedback weighs."""
-        n_examined = examined(grades > 0) if self.pairs == "averaged" else 0
-        return matching_weight(grades, n_examined) if n_examined else 1.0
-
-    def _add(self, rows: Floats, weight: float) -> None:
-        """Learn preferences (m, d); each makes the model surer by what it weighs."""
+    def _learn(self, ranking: Ranking, grades: Bools | Ints, rows: Floats) -> None:
+        """Learn preferences (m, d) that a ranking's feedback reveals; each makes the model surer by what it weighs."""
         if len(rows) == 0:
             return
-        self.calibration.check(rows @ self.model.theta, weight)
+        clicks = grades > 0
+        n_examined = examined(clicks)
+        weight, documents = matching_weight(grades, n_examined), ranking.features[:n_examined]
+        self.calibration.check(documents, clicks[:n_examined], documents @ self.model.theta, weight=weight)
+        if self.pairs != "averaged":
+            weight = 1.0
         self.model.add(rows, weight)
         self.confidence.add(rows if weight == 1.0 else rows * np.sqrt(weight))
         self._n_pairs += weight * len(rows)
@@ -246,7 +247,7 @@ class PairRank(Explorer):
         if self.regularization == "evidence":
             self.model.start_from(before.model.regularization)
             self.confidence.start_from(before.model.regularization)
-        self.calibration.restore(before.calibration.state())
+        self.calibration.take_over(before.calibration, matching)
         self._n_pairs, self._due = before._n_pairs, before._due
         self.model.take_over(before.model, matching)
         self.confidence.take_over(before.confidence, matching)

@@ -132,29 +132,38 @@ def _enter_row(
 
 
 def price_orders(
-    s: ConstFloat[::1], slope: cython.double, costs: cython.uchar[:, ::1], sure: cython.double, certain: cython.int
+    s: ConstFloat[::1],
+    slope: cython.double,
+    costs: cython.uchar[:, ::1],
+    sure: cython.double,
+    certain: cython.int,
+    clear: cython.double,
 ) -> None:
     """Turn whether orders are kept, `costs` (n, n), into what reversing each is expected to cost, of `sure`.
 
-    That is P(i above j) - P(j above i) with odds of exp(slope (s_i - s_j)) to 1, rounded. An order that is not kept
-    costs less than `certain`.
+    That is P(i above j) - P(j above i) with odds of exp(slope (s_i - s_j)) to 1, rounded. An order that is not kept, or
+    whose odds are below exp(`clear`) to 1, costs less than `certain`.
     """
     n = s.shape[0]
+    price: cython.int
     odds = cython.cast(cython.p_double, calloc(n, cython.sizeof(cython.double)))
     if odds == cython.NULL:
         raise MemoryError
+    # An order whose odds are beyond any number is not clear of a limit that is.
+    share: cython.double = exp(-clear) if clear < 700.0 else -1.0
     with cython.nogil:
         far: cython.bint = slope * s[0] - slope * s[n - 1] >= 700.0
         for i in range(n):
             odds[i] = 0.0 if far else exp(slope * s[i] - slope * s[0])
         for i in range(n):
             if not far:
-                _price_row(odds + i, cython.address(costs[i, i]), n - i, sure, certain)
+                _price_row(odds + i, cython.address(costs[i, i]), n - i, sure, certain, share)
                 continue
             for j in range(i + 1, n):
                 ratio = exp(slope * s[j] - slope * s[i])
                 price = cython.cast(cython.int, sure * (1.0 - ratio) / (1.0 + ratio) + 0.5)
-                costs[i, j] = cython.cast(cython.uchar, price if costs[i, j] else min(price, certain - 1))
+                most: cython.int = 255 if costs[i, j] and ratio <= share else certain - 1
+                costs[i, j] = cython.cast(cython.uchar, min(price, most))
         free(odds)
 
 
@@ -167,12 +176,14 @@ def _price_row(
     count: cython.Py_ssize_t,
     sure: cython.double,
     certain: cython.int,
+    share: cython.double,
 ) -> cython.void:
     """Price the orders of the first of `odds` (count,) with each other one."""
     own = odds[0]
+    enough = own * share
     for c in range(1, count):
         price = cython.cast(cython.int, sure * ((own - odds[c]) / (own + odds[c])) + 0.5)
-        most: cython.int = 255 if costs[c] else certain - 1
+        most: cython.int = 255 if costs[c] and odds[c] <= enough else certain - 1
         costs[c] = cython.cast(cython.uchar, min(price, most))
 
 
