@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp import FairExp, PairRank, Query
-from fairexp.rankers.calibration import CAUTION, CLEAR, Calibration, Slope
 from fairexp.rankers.logistic import PairwiseLogistic
+from fairexp.rankers.parts.calibration import CAUTION, CLEAR, Calibration, Slope
 from fairexp.types import CERTAIN, SURE
 from fairexp.users.dependent import dependent_clicks
 

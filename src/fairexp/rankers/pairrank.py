@@ -15,11 +15,11 @@ from fairexp.kernels.learning.linear import row_products
 from fairexp.prior import Prior, as_prior
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Explorer
-from fairexp.rankers.calibration import Calibration
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows
+from fairexp.rankers.parts.calibration import Calibration
 from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
