@@ -241,7 +241,7 @@ class PairRank(Explorer):
         return self.model.theta
 
     def click_log_odds(self) -> float:
-        return self.calibration.slope
+        return self.calibration.all.value
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
         if self.regularization == "evidence":

@@ -1,1 +1,1 @@
-"""What several rankers are made of: how probable their lists are."""
+"""What rankers are made of: how probable their lists are, and how probable orders are by the clicks that followed."""
