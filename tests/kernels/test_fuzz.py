@@ -26,6 +26,8 @@ from fairexp.kernels.learning import (
     replays,
 )
 from fairexp.kernels.measures import misordered, ndcg, quality
+from fairexp.kernels.rivals import lists as rival_lists
+from fairexp.kernels.rivals import objectives, quotas
 from fairexp.kernels.search import gaps
 
 CASES = int(os.environ.get("FAIREXP_FUZZ_CASES", "40"))
@@ -52,6 +54,24 @@ def test_linear_models(rng, n, d, scale):
     keys = rng.random(n)
     expected = np.lexsort((keys, -scores))[:k]
     assert linear.top_documents(scores, keys, k).tolist() == expected.tolist()
+
+
+@many
+@given(seeds, sizes, sizes, st.integers(0, 40))
+def test_projections(rng, n, d, m):
+    documents, direction = rng.integers(-3, 4, size=(m, d)) * 0.5, rng.normal(size=d)
+    projected = linear.project(direction, documents, 1e-6)
+    basis, strengths, _ = np.linalg.svd(documents.T, full_matrices=False)
+    basis = basis[:, strengths > 1e-9 * strengths.max(initial=0.0)]
+    assert projected == pytest.approx(basis @ (basis.T @ direction), abs=1e-6)
+    features, longest = tied(rng, n, d), float(rng.choice([1e-3, 1.0, 1e200]))
+    lengths, shorter = np.linalg.norm(features, axis=1), linear.shorten(features, longest)
+    if shorter is None:
+        assert (lengths <= longest * (1.0 + 1e-12)).all()
+    else:
+        assert (lengths > longest * (1.0 - 1e-12)).any()
+        expected = features * np.minimum(longest / np.maximum(lengths, 1e-300), 1.0)[:, None]
+        assert np.allclose(shorter, expected, rtol=1e-12, atol=0.0)
 
 
 @many
@@ -218,6 +238,69 @@ def test_bandits_learn(rng, n):
     batches.count_batches(rows, shown, clicks, due, first, phase, *own, views, clicked, 2.0)
     assert len(batches.smallest_counts(lists, rows, views)) == n and (clicked <= views).all()
     assert len(batches.least_counted(lists, counts)) == n and gaps.largest(lists) == lists.max(initial=-1)
+
+
+@many
+@given(seeds, sizes, st.integers(1, 6), st.sampled_from([0.0, 1.0, 1e100]))
+def test_lists_of_rivals(rng, n, n_groups, weight):
+    k = int(rng.integers(1, n + 1))
+    scores, keys, groups = tied(rng, n), rng.random(n), rng.integers(n_groups, size=n)
+    exposure, merit, ties = 1.0 / np.arange(1, k + 1), rng.uniform(0.1, 9.0, n_groups), rng.random(n_groups)
+    lift, had, fair = tied(rng, n_groups), np.abs(tied(rng, n_groups, k)), rng.random(k) < rng.random()
+    lifted = rival_lists.lifted_list(scores, weight, lift, groups, keys, k)
+    assert lifted.tolist() == np.lexsort((keys, -(weight * scores + lift[groups])))[:k].tolist()
+    plain, template = np.lexsort((keys, -scores)), rng.integers(n_groups, size=k)
+    filled = rival_lists.template_list(scores, keys, groups, template)
+    worst_off = rival_lists.worst_off_list(scores, keys, groups, had, merit, exposure, fair, ties)
+    mixed = rival_lists.mixed_list(scores, keys, groups, merit, weight, ties, k)
+    for shown in (filled, worst_off, mixed):
+        assert len(set(shown.tolist())) == k and set(shown.tolist()) <= set(range(n))
+    for g in range(n_groups):  # inside a group the best come first
+        for shown in (worst_off, mixed) if fair.all() else (mixed,):
+            inside = shown[groups[shown] == g]
+            assert inside.tolist() == plain[groups[plain] == g][: len(inside)].tolist()
+        if (template == g).sum() > (groups == g).sum():
+            assert set(np.flatnonzero(groups == g).tolist()) <= set(filled.tolist())
+    unfair = rival_lists.worst_off_list(scores, keys, groups, had, merit, exposure, fair & False, ties)
+    assert unfair.tolist() == plain[:k].tolist()
+    rates = np.where(rng.random(k) < 0.2, rng.choice([0.0, 1.0]), rng.random(k))
+    chances = rival_lists.click_chances(rates, float(rng.choice([0.0, 0.5, 1.0])))
+    assert chances.shape == (k,) and ((chances >= -1e-9) & (chances <= 1.0 + 1e-9)).all()
+
+
+@many
+@given(seeds, sizes, st.sampled_from([0.0, 1e-9, 1.0, 1e9]), st.sampled_from([1e-3, 1.0]))
+def test_objectives_of_rivals(rng, m, scale, smoothing):
+    had, merit = scale * np.abs(tied(rng, m) % 9.0), rng.uniform(0.1, 9.0, m)
+    behind = objectives.lag(had, merit)
+    assert behind.min() == 0.0 and behind[np.argmax(had / merit)] == 0.0
+    down = objectives.descent(had, merit)
+    summed = merit * (had @ merit), had * (merit @ merit)
+    if np.abs(summed[0] - summed[1]).max() > 1e-6 * max(np.abs(summed).max(), 1.0):  # else it is what rounding left
+        assert np.abs(down).max() == pytest.approx(1.0, abs=1e-3) and abs(down @ merit) <= 1e-6 * merit.sum()
+    assert (np.abs(down) <= 1.0).all()
+    for gradient in (objectives.deviation, objectives.softmin, objectives.welfare):
+        pull = gradient(had, merit, smoothing)
+        assert np.isfinite(pull).all() and len(pull) == m
+        even = gradient(scale * merit, merit, smoothing) * (merit if gradient is not objectives.welfare else 1.0)
+        assert even == pytest.approx(even[0], abs=1e-5)
+
+
+@many
+@given(seeds, sizes, st.integers(1, 12), st.sampled_from([0.0, 1.0, 1e6]))
+def test_quotas_of_rivals(rng, m, k, scale):
+    had, merit, exposure = scale * rng.random(m), rng.uniform(0.1, 9.0, m), 1.0 / np.arange(1, k + 1)
+    n_lists = int(rng.integers(1, 20))
+    most, least = 1.0 * n_lists, rng.choice([0.0, 0.5]) * n_lists * rng.random(m)
+    total = float(rng.uniform(least.sum(), most * m))
+    floor = float(rng.choice([0.0, 0.9]) * total * merit.max())
+    quota = quotas.quotas(had, merit, least, most, total, floor)
+    assert quota.sum() == pytest.approx(total, rel=1e-6, abs=1e-11 * scale)
+    assert ((quota >= least - 1e-9) & (quota <= most + 1e-9)).all()
+    once = bool(rng.random() < 0.5) and k <= m
+    spent = quotas.vertical_lists(quota, rng.permutation(m), exposure, n_lists, once)
+    assert spent.shape == (n_lists, k) and ((spent >= 0) & (spent < m)).all()
+    assert not once or all(len(set(each)) == k for each in spent.tolist())
 
 
 @many

@@ -7,15 +7,18 @@ Symbols: E exposure so far, R merit, x exposure to come, all by unit (m,); a = |
 
 A is a multiple of I but for one rank, so x_i = clip((nu + rho R_i - B_i) / (a + RIDGE), least_i, most) at its optimum.
 For each rho one nu meets the sum. R'x then rises with rho, more slowly than rho itself: rho = R'x without the floor,
-and where that is too little, the floor says rho. Both are found by halving.
+and where that is too little, the floor says rho. Both are found by halving. Where no x reaches the floor, rho goes up
+until merit outweighs all else by FAR: beyond that rounding would lose the sum.
 """
 
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.numbers import ConstFloat
+from cython.cimports.libc.math import fabs
 from cython.cimports.libc.stdint import int64_t
 
 RIDGE = 0.01
+FAR = cython.declare(cython.double, 1e4)
 
 
 @cython.cfunc
@@ -91,6 +94,7 @@ def quotas(
     overlap: cython.double = 0.0
     largest: cython.double = 0.0
     curvature: cython.double = RIDGE
+    spread: cython.double = 0.0
     with cython.nogil:
         for i in range(R.shape[0]):
             a += R[i] * R[i]
@@ -98,7 +102,9 @@ def quotas(
             largest = max(largest, R[i])
         for i in range(R.shape[0]):
             B[i] = a * E[i] - R[i] * overlap
+            spread = max(spread, fabs(B[i]))
         curvature += a
+        spread += curvature * most
         low: cython.double = 0.0
         high: cython.double = largest * total
         for _ in range(64):
@@ -110,9 +116,7 @@ def quotas(
         if _merit_at(R, B, least, most, total, curvature, 0.5 * (low + high), x) < floor:
             low = 0.5 * (low + high)
             high = 2.0 * low + 1.0
-            for _ in range(64):
-                if _merit_at(R, B, least, most, total, curvature, high, x) >= floor:
-                    break
+            while high * largest < FAR * spread and _merit_at(R, B, least, most, total, curvature, high, x) < floor:
                 low, high = high, 2.0 * high
             for _ in range(64):
                 middle = 0.5 * (low + high)
