@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fairexp.rankers.bandits.recurrank import RecurRank
     from fairexp.rankers.bandits.toprank import TopRank
     from fairexp.rankers.bandits.unirank import UniRank
-    from fairexp.rankers.base import Explorer, Ranker
+    from fairexp.rankers.base import Ranker
     from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
     from fairexp.rankers.descent.cascade import CMGD
     from fairexp.rankers.descent.cps import CPS
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from fairexp.rankers.descent.multi_point import MPDGD
     from fairexp.rankers.descent.nsgd import NSGD
     from fairexp.rankers.descent.similarity import SimMGD
+    from fairexp.rankers.explorer import Explorer
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
     from fairexp.rankers.pdgd_neural import NeuralPDGD
@@ -77,7 +78,7 @@ _HOMES = {
     "DSP": "rankers.descent.dsp",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
     "EARS": "fairness.rivals.ears",
-    "Explorer": "rankers.base",
+    "Explorer": "rankers.explorer",
     "FARA": "fairness.rivals.fara",
     "FairCo": "fairness.rivals.fairco",
     "FairExp": "fairness.fairexp",

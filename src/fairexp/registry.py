@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.explorer import Explorer
 
 NAMES = {
     "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",

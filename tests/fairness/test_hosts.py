@@ -13,7 +13,7 @@ from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, Un
 from fairexp.fairness.templates import best_template
 from fairexp.kernels.learning.orders import layers
 from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
-from fairexp.rankers.base import Explorer
+from fairexp.rankers.explorer import Explorer
 from fairexp.registry import NAMES, construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve
 from tests.rankers.own_models import CASES, DECADES, HOSTS, LINEAR, RUNS, SLOW, described, tell

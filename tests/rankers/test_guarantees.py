@@ -9,7 +9,7 @@ import pytest
 
 from fairexp import BatchRank, BubbleRank, RandomRanker, RecurRank, TopRank
 from fairexp.data import world
-from fairexp.rankers.base import Explorer
+from fairexp.rankers.explorer import Explorer
 from fairexp.registry import NAMES, ranker_class
 from fairexp.users import load_user
 from tests.rankers.one_query import growth, serve

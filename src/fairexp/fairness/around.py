@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
 from fairexp.types import Query, Ranking
 

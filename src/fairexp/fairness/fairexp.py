@@ -23,8 +23,10 @@ from fairexp.fairness.pins import find_around
 from fairexp.kernels.learning.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer, Ranker, TradeOff
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_measured, check_number
 

@@ -9,28 +9,21 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from reprlib import repr as short_repr
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
-from fairexp.measures import Measure
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
-from fairexp.types import Belief, Query, Ranking
+from fairexp.rankers.parts.traits import Traits
+from fairexp.types import Query, Ranking
 from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count, whole_signature
 
 
-class TradeOff(NamedTuple):
-    """The `parameter` that weighs fairness against relevance, and values to compare it by (`sweep`)."""
-
-    parameter: str
-    sweep: tuple[float, ...]
-
-
-class Ranker(ABC):
+class Ranker(Traits, ABC):
     """Ranks queries and learns from clicks.
 
     Subclasses write `_rank`, `_update`, `_score` and, for what they learn, `_state` and `_restore`. The public
@@ -39,50 +32,6 @@ class Ranker(ABC):
 
     __signature__: ClassVar[inspect.Signature]
     """The constructor's arguments, with those that it hands on to its base."""
-
-    scores_unseen: bool = True
-    """Whether `score` works on documents outside the stream that the ranker serves."""
-
-    keeps_history: bool = False
-    """Whether memory grows with the number of rounds."""
-
-    keeps_account: bool = False
-    """Whether it keeps an account of the exposure that each group has had: whether it is fair to groups."""
-
-    keeps_tolerance: bool = False
-    """Whether it has a tolerance for unfairness, and says of each ranking whether that was met (`qualified`)."""
-
-    learns_by_increments: bool = False
-    """Whether clicks on one ranking may be learned in parts, each part without the positions learned before."""
-
-    keeps_pins: bool = False
-    """Whether it leaves documents where a query has pinned them."""
-
-    uses_grades: bool = False
-    """Whether it can use how much clicks were worth; others take a click for a click."""
-
-    needs_query_id: bool = False
-    """Whether a query must have an id, because something is known or learned of each query by itself."""
-
-    relative_cost: float = 1.0
-    """About how much processor time a round takes with 136 features, where a linear ranker's takes 1."""
-
-    trade_off: TradeOff | None = None
-    """The parameter that weighs fairness against relevance, where there is one."""
-
-    fair_to: str = ""
-    """Of a fair ranker: to whom it is fair (groups or items), by what (exposure or impact), per query or in total."""
-
-    needs: str = ""
-    """Of a fair ranker: what must be known beforehand."""
-
-    own_measure: Measure | None = None
-    """Of a fair ranker: the measure of what it is fair to."""
-
-    rescaling: Literal["affine", "factor", "none"] = "affine"
-    """What may be done to features so that they are of one size: shift and scale them, only scale them (where the
-    model depends on where 0 is), or nothing (where weights are given in the features' own units, or where units do not
-    matter)."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -428,52 +377,3 @@ class Ranker(ABC):
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         """Whether a saved array may take the place of `expected`; the first axis of a history may differ."""
         return value.shape == expected.shape and value.dtype.kind == expected.dtype.kind
-
-
-class Explorer(Ranker):
-    """A ranker whose exploration is explicit, so that another can be put around it, such as `FairExp`.
-
-    Whoever is around it asks it what to `believe` of a query, chooses what to show, has it say what to remember of that
-    (`memory`) and take note of it (`note`), and hands on clicks to `learn`. Input has been checked by then.
-    """
-
-    templated: bool = False
-    """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
-    groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
-
-    remembers_positions: bool = True
-    """Whether arrays of its `memory` that are as long as the ranking are by position; else all are by candidate."""
-
-    @abstractmethod
-    def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
-        """Scores, certain orders, blocks, and one exploration draw (from `rng`, or from the ranker's own)."""
-
-    def memory(
-        self, query: Query, belief: Belief, shown: Ints, rng: np.random.Generator
-    ) -> dict[str, NDArray[np.generic]]:
-        """What learning must remember of a ranking that shows documents `shown` (m,), beyond their features.
-
-        Arrays whose first axis is as long as the ranking are by position, and are cut where positions are left out.
-        """
-        return {}
-
-    def note(self, ranking: Ranking) -> None:
-        """Take note of what was shown, whoever chose it."""
-        self._shown(ranking)
-
-    def learn(self, ranking: Ranking, clicks: Bools) -> None:
-        """Learn from clicks (m,) on a ranking, whoever chose it."""
-        self._update(ranking, clicks)
-
-    def learn_graded(self, ranking: Ranking, grades: Ints) -> None:
-        """Learn from graded clicks (m,) on a ranking, whoever chose it."""
-        self._update_graded(ranking, grades)
-
-    def estimate(self, features: Floats) -> Floats:
-        """`score` of features that have been checked."""
-        return self._score(features)
-
-    def _rank(self, query: Query, rng: np.random.Generator) -> Ranking:
-        belief = self.believe(query, rng)
-        shown = belief.draw[: self.length]
-        return self._show(query, shown, belief.scores, belief=belief, memory=self.memory(query, belief, shown, rng))

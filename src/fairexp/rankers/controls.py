@@ -12,7 +12,7 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.kernels.learning.linear import linear_scores
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.parts.probabilities import log_by_class, positions_by_class, tie_classes
 from fairexp.types import Belief, Query, Ranking

@@ -14,8 +14,8 @@ from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore, mark_certain,
 from fairexp.kernels.learning.linear import row_products
 from fairexp.prior import Prior, as_prior
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows

@@ -9,8 +9,8 @@ from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.learning.linear import bounded_scores, top_documents
 from fairexp.kernels.learning.pdgd import document_weights, expected_regret, log_rest
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer
 from fairexp.rankers.climbing import Climber
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.parts.probabilities import log_plackett_luce, next_plackett_luce
 from fairexp.rankers.scaling import MAX_NORM, shortened
 from fairexp.types import SURE, Belief, Query, Ranking

@@ -11,7 +11,7 @@ from fairexp.fairness.rivals.parts.learned import LearnedRelevance, Memory, Rele
 from fairexp.kernels.learning.linear import top_documents
 from fairexp.kernels.rivals.lists import click_chances
 from fairexp.measures import ITEM_UF
-from fairexp.rankers.base import TradeOff
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
 

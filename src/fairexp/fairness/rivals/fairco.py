@@ -13,8 +13,9 @@ from fairexp.fairness.rivals.parts.standing import EitherLevel, LevelArguments
 from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.kernels.rivals.objectives import lag
 from fairexp.measures import FINAL_UF
-from fairexp.rankers.base import Ranker, TradeOff
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_number
 

@@ -17,8 +17,9 @@ from fairexp.kernels.rivals.lists import template_list
 from fairexp.kernels.rivals.quotas import quotas, vertical_lists
 from fairexp.measures import FINAL_UF
 from fairexp.rankers.bandits.parts.query_memory import Field
-from fairexp.rankers.base import Ranker, TradeOff
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 

@@ -14,7 +14,7 @@ from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.learning.linear import top_documents
 from fairexp.measures import LIST_UF
-from fairexp.rankers.base import TradeOff
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
 

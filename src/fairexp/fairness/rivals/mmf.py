@@ -11,8 +11,9 @@ from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.rivals.lists import worst_off_list
 from fairexp.measures import FINAL_UF
-from fairexp.rankers.base import Ranker, TradeOff
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_number
 

@@ -12,7 +12,7 @@ from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
 from fairexp.fairness.rivals.parts.standing import EitherLevel, LevelArguments
 from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.measures import FINAL_UF
-from fairexp.rankers.base import TradeOff
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_choice, check_number
 

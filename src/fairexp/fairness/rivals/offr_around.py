@@ -17,8 +17,10 @@ from fairexp.kernels.data.clicks import extremes
 from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Explorer, Ranker, TradeOff
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_shares, check_choice, check_number
 

@@ -13,8 +13,9 @@ from fairexp.kernels.learning.linear import top_documents
 from fairexp.kernels.rivals.lists import lifted_list
 from fairexp.measures import FINAL_UF
 from fairexp.rankers.bandits.parts.per_query import HORIZON
-from fairexp.rankers.base import Ranker, TradeOff
+from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 

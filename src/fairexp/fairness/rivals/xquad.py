@@ -11,7 +11,7 @@ from fairexp.fairness.rivals.parts.groups import FairToGroups, GroupArguments
 from fairexp.fairness.rivals.parts.learned import Memory
 from fairexp.kernels.rivals.lists import mixed_list
 from fairexp.measures import LIST_UF
-from fairexp.rankers.base import TradeOff
+from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Query
 from fairexp.validation import check_number
 

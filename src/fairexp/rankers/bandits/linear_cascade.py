@@ -12,7 +12,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.bandits.cascade_ucb import n_examined
 from fairexp.rankers.bandits.parts.orders import interval_belief
 from fairexp.rankers.bandits.parts.per_query import HORIZON
-from fairexp.rankers.base import Explorer
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.ridge import OnlineRidge
 from fairexp.rankers.scaling import shortened

@@ -1,1 +1,1 @@
-"""What rankers are made of: how probable their lists are, and how probable orders are by the clicks that followed."""
+"""What rankers are made of: what their classes say of themselves, and how probable lists and orders are."""

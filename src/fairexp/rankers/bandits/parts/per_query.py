@@ -13,7 +13,8 @@ from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryMemory, QueryRecord, Table
-from fairexp.rankers.base import Explorer, Ranker
+from fairexp.rankers.base import Ranker
+from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
