@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from fairexp.data.synthetic import world
 from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
-from fairexp.service.engine.runtime import Candidates
-from fairexp.service.log.records import Floats32
+from fairexp.service.log.considered import Floats32
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import codec as packing

@@ -30,7 +30,8 @@ from fairexp.checks.comparison import first_difference
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.audit import audit
-from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.feedback import Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import ItemsSpec, PolicySpec, parse_policy
 from fairexp.service.store import Store, open_store
 from fairexp.service.store.base import Kind

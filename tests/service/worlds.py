@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine, Ranked
 from fairexp.service.engine.events import GivenEvent
-from fairexp.service.engine.runtime import Candidates
 from fairexp.service.policies.spec import PolicySpec
 
 GROUPS = ("small", "large")

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from fairexp.checks.comparison import first_difference
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.cache import Cache
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.engine.runtime import Candidates
 from fairexp.service.policies.spec import PolicySpec
 from tests.service.live import Live, Standstill
 from tests.service.worlds import SPEC, candidates, play, rank, rank_body

@@ -13,9 +13,9 @@ from fairexp.checks.comparison import first_difference
 from fairexp.service.administration.actions import latest_actions
 from fairexp.service.administration.change import ChangeRequest
 from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
-from fairexp.service.engine.runtime import Candidates
 from fairexp.service.log.audit import audit
 from fairexp.service.policies.spec import Feature, PolicySpec
 from fairexp.service.problems import ServiceError

@@ -14,13 +14,15 @@ from fairexp.checks.comparison import first_difference
 from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.service.administration.change import ChangeRequest
 from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.audit import audit
-from fairexp.service.log.records import Event, Shown, groups_of
+from fairexp.service.log.feedback import Event
+from fairexp.service.log.shown import Shown, groups_of
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import ServiceError
 from fairexp.service.views.explain import explain

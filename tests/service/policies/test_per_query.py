@@ -13,10 +13,10 @@ from fairexp.checks.comparison import first_difference
 from fairexp.registry import classes_of
 from fairexp.service.administration.change import ChangeRequest
 from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.candidates import query_key
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.engine.runtime import query_key
 from fairexp.service.policies.rankers import RANKERS, build_ranker, resolve_parameters
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError

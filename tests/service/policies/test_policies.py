@@ -19,7 +19,8 @@ from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.log.records import Event, Shown
+from fairexp.service.log.feedback import Event
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.rankers import try_out
 from fairexp.service.policies.scaling import DeclaredScale
 from fairexp.service.policies.spec import Feature, PolicySpec, load_policies, parse_policy

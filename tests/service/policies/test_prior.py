@@ -24,12 +24,13 @@ from fairexp.service.administration.change import ChangeRequest
 from fairexp.service.administration.changes import Changes
 from fairexp.service.bodies.candidates import candidates_of
 from fairexp.service.bodies.decode import read_ranking
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.engine.runtime import Candidates, Runtime
-from fairexp.service.log.records import Event
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.feedback import Event
 from fairexp.service.policies.rankers import ORDER_SPREAD, prior_of
 from fairexp.service.policies.spec import CALLER_ORDER, PolicySpec, load_policies, parse_policy
 from fairexp.service.problems import ServiceError

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fairexp.checks.comparison import first_difference
 from fairexp.service.administration.changes import Changes
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.engine.runtime import Candidates
 from fairexp.service.policies.scaling import DRIFT, ENOUGH, MOST_SEEN, MOST_SHOWN, RANGE, RunningScale
 from fairexp.service.policies.spec import Feature, PolicySpec
 from fairexp.service.views.reports import policy_report

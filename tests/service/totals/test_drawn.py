@@ -9,9 +9,11 @@ import pytest
 
 from fairexp.fairness.ledger import Ledger
 from fairexp.service.administration.next_version import next_version
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.open_ranking import OpenRanking
-from fairexp.service.engine.runtime import Candidates, Runtime
-from fairexp.service.log.records import Event, Feedback, Shown
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.feedback import Event, Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import PolicySpec
 
 ROUNDS = 60

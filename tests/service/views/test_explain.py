@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.open_ranking import OpenRanking
-from fairexp.service.engine.runtime import Candidates, Runtime
-from fairexp.service.log.records import Event
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.feedback import Event
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.views.explain import explain
 

@@ -13,10 +13,11 @@ from fairexp.errors import StateError
 from fairexp.fairness.ledger import within
 from fairexp.rankers.bandits.parts.per_query import PerQuery
 from fairexp.rankers.matching import NEW, Matching
-from fairexp.service.engine.runtime import Runtime, matched, same_labels
+from fairexp.service.engine.runtime import Runtime
 from fairexp.service.policies.constraints import ConstraintSpec
 from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_parameters
 from fairexp.service.policies.spec import PolicySpec
+from fairexp.service.policies.versions import matched, same_labels
 
 MODEL, LEDGER = "model", "ledger"
 

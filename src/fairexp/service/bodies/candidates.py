@@ -9,8 +9,9 @@ import numpy as np
 from fairexp.arrays import Ints
 from fairexp.registry import FAIR
 from fairexp.service.bodies.asked import Asked, Group
-from fairexp.service.engine.runtime import Candidates, Runtime
-from fairexp.service.log.records import Floats32
+from fairexp.service.engine.candidates import Candidates
+from fairexp.service.engine.runtime import Runtime
+from fairexp.service.log.considered import Floats32
 from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, invalid

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from fairexp.service.engine.live_policy import LivePolicy, records_of
-from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.feedback import Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError, storage_unavailable
 from fairexp.service.store.base import Append, Kind, Store
 from fairexp.service.store.chain import checked

@@ -18,14 +18,15 @@ from dataclasses import dataclass, replace
 from fairexp.errors import FairexpError
 from fairexp.service.engine.archive import Archive, ranking_expired
 from fairexp.service.engine.background import Background
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.events import GivenEvent, fresh_events
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import Loaded, load_all
-from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.engine.runtime import Runtime
 from fairexp.service.items.catalog import Catalog
 from fairexp.service.log.ranking_ids import RankingIds, unknown_ranking
-from fairexp.service.log.records import Shown, rest_of
+from fairexp.service.log.shown import Shown, rest_of
 from fairexp.service.log.writer import Writer
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, StoreError, invalid, storage_unavailable, unknown_policy

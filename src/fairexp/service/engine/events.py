@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairexp.service.engine.open_ranking import OpenRanking
-from fairexp.service.log.records import Event
+from fairexp.service.log.feedback import Event
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, invalid
 

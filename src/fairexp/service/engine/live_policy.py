@@ -11,7 +11,8 @@ from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.queue import Queue
 from fairexp.service.engine.repeats import RecentRequests
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.feedback import Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import ServiceError, StoreError, unknown_policy
 from fairexp.service.settings import ServerSettings

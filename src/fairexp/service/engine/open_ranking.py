@@ -9,7 +9,8 @@ from sys import getsizeof
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
-from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.feedback import Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import FeedbackSpec
 
 ROUNDING = 1e-9

@@ -11,7 +11,8 @@ import orjson
 from fairexp.errors import FairexpError
 from fairexp.service.engine.cache import Cache
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.feedback import Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.log.snapshot import read_snapshot
 from fairexp.service.policies.spec import PolicySpec, parse_policy
 from fairexp.service.problems import CorruptRecordError, StoreError

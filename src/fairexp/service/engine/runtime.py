@@ -6,78 +6,30 @@ entries, `show_again` and `learn_again` replay them, and both ways lead to the s
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fairexp.arrays import Floats, Ints, State
+from fairexp.arrays import Floats, State
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.fairness.fairexp import FairExp
-from fairexp.fairness.ledger import Ledger, amounts_by_group
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import NEW, Matching
+from fairexp.service.engine.candidates import Candidates, query_key
 from fairexp.service.engine.open_ranking import OpenRanking, Worth
+from fairexp.service.engine.standing import Standing, demands_of, settled, standing
 from fairexp.service.items.counters import ItemCounters
-from fairexp.service.log.records import Account, Event, Feedback, Floats32, Shown, considered, groups_of
+from fairexp.service.log.considered import Floats32, considered
+from fairexp.service.log.feedback import Event, Feedback
+from fairexp.service.log.shown import Shown, groups_of
 from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_parameters
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
+from fairexp.service.policies.versions import matched, same_labels
 from fairexp.service.totals.drawn import DrawnAccounts, expected_clicks
 from fairexp.service.totals.totals import Totals
 from fairexp.types import Belief, Query, Ranking
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """What a request asks to be ranked: `ids`, group numbers (n,) and features (n, d) as the policy declares them.
-
-    With constraints, numbers of labels (n,) by attribute instead of groups. `pinned` is the candidate that must stand
-    at a position, both from 0; `segment` is what accounts are kept by, and `weight` what attention is worth. `asked` is
-    a digest of all that where the request has an id; `whole` says that the answer tells all candidates.
-    A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
-    """
-
-    ids: list[str]
-    groups: Ints | None
-    features: Floats32
-    k: int | None = None
-    context: dict[str, Any] = field(default_factory=dict)
-    asked: str = ""
-    whole: bool = False
-    after: int | None = None
-    first: int = 0
-    labels: dict[str, Ints] = field(default_factory=dict)
-    pinned: dict[int, int] = field(default_factory=dict)
-    segment: str | None = None
-    weight: float = 1.0
-
-    def without(self, ids: Collection[str]) -> Candidates:
-        """The same without those that an earlier page has shown."""
-        kept = [place for place, name in enumerate(self.ids) if name not in ids]
-        return replace(
-            self,
-            ids=[self.ids[place] for place in kept],
-            groups=None if self.groups is None else self.groups[kept],
-            labels={name: values[kept] for name, values in self.labels.items()},
-            features=self.features[kept],
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Standing:
-    """Where a constraint stands: what its groups (G,) have had as it counts that, and are owed; its largest gap.
-
-    `errors` (G,) say how far shares may be off that are learned. `spent` is None where there is an account for each
-    query or segment; the gap is then that of the latest one.
-    """
-
-    spent: Floats | None
-    shares: Floats
-    errors: Floats
-    gap: float
 
 
 class Runtime:
@@ -158,10 +110,11 @@ class Runtime:
             pinned=candidates.pinned,
             **known_by,
         )
-        demands = self._demands(query)
+        demands = demands_of(query, self.ranker, self.totals)
         k = min(candidates.k or self.spec.length, self.spec.depth - candidates.first)
         page = None if candidates.after is None else self.curve[candidates.first : candidates.first + k]
         ranking = self.ranker.rank(query, length=candidates.k if page is None else k, exposure=page)
+        exposure = self._exposure(len(ranking), ranking.weight) if ranking.exposure is None else ranking.exposure
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, candidates.labels, ranking)
         shown = Shown(
             seq=self.seq + 1,
@@ -178,7 +131,7 @@ class Runtime:
             place=place,
             considered=remembered,
             exposure=ranking.exposure,
-            accounts=self._accounts(demands, ranking),
+            accounts=settled(demands, self.accounts, self.ranker, ranking, exposure),
             pinned=ranking.pinned,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
@@ -209,39 +162,7 @@ class Runtime:
 
     def account(self, number: int) -> Standing:
         """Where a constraint stands now."""
-        if not isinstance(self.ranker, FairExp):
-            shares, spent = self.accounts[number].fixed_shares, self.totals.exposures[number]
-            assert shares is not None
-            return Standing(spent, shares, np.zeros(len(shares)), Ledger(shares, spent).largest_gap)
-        own = self.ranker.accounts[number]
-        owed, errors = own.shares.now(), own.shares.standard_errors()
-        if own.constraint.per is not None:
-            return Standing(None, owed, errors, own.ledger.largest_gap)
-        balance = own.ledger.balance
-        return Standing(balance, owed, errors, Ledger(owed, balance).largest_gap)
-
-    def _demands(self, query: Query) -> list[tuple[Floats, Floats | None]]:
-        """What each constraint counts its groups to have had, and what they are owed where the policy does not say."""
-        if not isinstance(self.ranker, FairExp):
-            return [(exposure, None) for exposure in self.totals.exposures]
-        found: list[tuple[Floats, Floats | None]] = []
-        for account in self.ranker.accounts:
-            demand = account.demand(query)
-            found.append((demand.spent * query.weight, demand.shares if account.shares.accrues else None))
-        return found
-
-    def _accounts(self, demands: list[tuple[Floats, Floats | None]], ranking: Ranking) -> tuple[Account, ...]:
-        """Where each constraint stood before a ranking, and how it came out of it."""
-        if isinstance(self.ranker, FairExp):
-            told = zip(demands, ranking.gaps.items(), ranking.met.values(), strict=True)
-            return tuple(Account(name, *of, gap, met) for of, (name, gap), met in told)
-        if not demands:
-            return ()
-        ((spent, _),), (one,) = demands, self.accounts
-        assert one.fixed_shares is not None and ranking.groups is not None
-        exposure = self._exposure(len(ranking), ranking.weight) if ranking.exposure is None else ranking.exposure
-        after = spent + amounts_by_group(ranking.groups, exposure, one.n_groups)
-        return (Account(one.title, spent, None, Ledger(one.fixed_shares, after).largest_gap, ranking.qualified),)
+        return standing(number, self.accounts[number], self.ranker, self.totals)
 
     def _exposure(self, n_shown: int, weight: float, *, first: int = 0) -> Floats:
         """The exposure (m,) of what rankers show that keep no account of it."""
@@ -462,42 +383,3 @@ class Runtime:
 def owed_by(spec: PolicySpec) -> tuple[list[Floats | None], list[int]]:
     """By constraint what each group (G,) is owed, None where that follows from what happens, and how many there are."""
     return [each.fixed_shares for each in spec.accounts], [each.n_groups for each in spec.accounts]
-
-
-def same_labels(before: PolicySpec, now: PolicySpec) -> bool:
-    """Whether groups of constraints that stay are numbered as before; more may come after them."""
-    old = {each.title: each.group_names for each in before.constraints}
-    return all(
-        each.group_names[: len(old[each.title])] == old[each.title] for each in now.constraints if each.title in old
-    ) and all(now.attributes.get(name, labels)[: len(labels)] == labels for name, labels in before.attributes.items())
-
-
-def query_key(query_id: str) -> str:
-    """What stands for a query's id in entries and in what was learned: its text, which may be a user's, does not stay.
-
-    >>> query_key("shoes")
-    '10ff2e0522957c768742b50d58dcc706'
-    """
-    return hashlib.blake2b(query_id.encode(), digest_size=16, person=b"fairexp-query").hexdigest()
-
-
-def matched(before: PolicySpec, now: PolicySpec) -> tuple[Matching, Floats]:
-    """Which features and groups of `now` are those of `before`, and the offset (d,) in value of those that stay.
-
-    A value from before is multiplied by the matching's factor, and the offset added, where another shift or scale was
-    declared.
-    """
-    old, new = DeclaredScale(before), DeclaredScale(now)
-    places = Matching.by_name(now.feature_names, before=before.feature_names).features
-    stay = places != NEW
-    factors, offset = np.ones(len(places)), np.zeros(len(places))
-    factors[stay] = old.scale[places[stay]] / new.scale[stay]
-    offset[stay] = (old.shift[places[stay]] - new.shift[stay]) / new.scale[stay]
-    matching = Matching.by_name(
-        now.feature_names,
-        before=before.feature_names,
-        factors=factors,
-        groups=now.group_names,
-        groups_before=before.group_names,
-    )
-    return matching, offset

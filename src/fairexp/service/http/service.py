@@ -22,9 +22,10 @@ from fairexp.service.bodies.asked import Asked
 from fairexp.service.bodies.budget import Budget
 from fairexp.service.bodies.fields import filled, lacking
 from fairexp.service.bodies.reader import Reader
+from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine, Learned, Ranked
 from fairexp.service.engine.events import GivenEvent
-from fairexp.service.engine.runtime import Candidates, Runtime
+from fairexp.service.engine.runtime import Runtime
 from fairexp.service.http.answers import read_body
 from fairexp.service.http.connections import Connections
 from fairexp.service.http.keys import Access

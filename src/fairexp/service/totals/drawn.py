@@ -27,7 +27,7 @@ from fairexp.fairness.fairexp import FairExp
 from fairexp.fairness.ledger import Ledger
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.matching import Matching
-from fairexp.service.log.records import Shown, groups_of
+from fairexp.service.log.shown import Shown, groups_of
 from fairexp.service.policies.constraints import ConstraintSpec
 
 MOST = 0.99

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, Ints
 from fairexp.fairness.ledger import Ledger, amounts_by_group, within
-from fairexp.service.log.records import Account, Shown, groups_of
+from fairexp.service.log.shown import Account, Shown, groups_of
 from fairexp.service.policies.constraints import ConstraintSpec
 from fairexp.service.policies.spec import PolicySpec
 

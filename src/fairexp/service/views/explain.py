@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairexp.registry import keeps_tolerance
-from fairexp.service.log.records import Shown
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.views.accounts import reasons, told_accounts
 

@@ -9,7 +9,8 @@ import orjson
 
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.log.records import Feedback, Shown
+from fairexp.service.log.feedback import Feedback
+from fairexp.service.log.shown import Shown
 from fairexp.service.policies.rankers import weights_of
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.store.base import AddVersion

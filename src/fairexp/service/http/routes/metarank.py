@@ -23,7 +23,7 @@ from fairexp.service.http.permission import EACH, allow
 from fairexp.service.http.routes.verdicts import told, verdicts_on
 from fairexp.service.http.schemas import EventsAnswer, MetarankAnswer
 from fairexp.service.http.service import service_of
-from fairexp.service.log.records import Rest, Shown
+from fairexp.service.log.shown import Rest, Shown
 
 router = APIRouter()
 

@@ -1,4 +1,4 @@
-"""The two records of the log: what was shown, and what came back. Each carries all that replaying it needs."""
+"""A ranking as it was shown, with all that replaying it needs, as the log keeps it."""
 
 from __future__ import annotations
 
@@ -11,44 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.service.log.considered import Considered, Floats32
 from fairexp.service.store.base import Context
 from fairexp.service.store.codec import pack, unpack
 from fairexp.types import Belief, Ranking
 
-Floats32 = NDArray[np.float32]
 Array = TypeVar("Array", bound=NDArray[Any])
 ARRAY_BYTES = 128
 RECORD_BYTES = 1000
 """What an array takes besides its numbers, and a record besides its arrays and texts."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Considered:
-    """The documents that an explanation speaks of: all that the host's draw has down to the last one shown.
-
-    In the order of the draw: `ids`, `groups` (c,) or `labels` (c,) by attribute, `scores` (c,) and `block` (c,).
-    `above` (m, c) and `below` (m, c) say which of them certainly belong above or below each shown document.
-    """
-
-    ids: list[str]
-    groups: Ints | None
-    scores: Floats32
-    block: Ints
-    above: Bools
-    below: Bools
-    labels: dict[str, Ints] = field(default_factory=dict)
-
-    def at(self, place: Ints) -> Considered:
-        """Only those at `place` (k,), in its order."""
-        return Considered(
-            ids=[self.ids[each] for each in place],
-            groups=None if self.groups is None else self.groups[place],
-            scores=self.scores[place],
-            block=self.block[place],
-            above=self.above[:, place],
-            below=self.below[:, place],
-            labels={name: values[place] for name, values in self.labels.items()},
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,105 +314,3 @@ def groups_of(record: Shown | Considered, attributes: Sequence[tuple[str, int]])
 def _own(array: Array) -> Array:
     """The array, not as a part of something larger that it would keep in memory."""
     return array if array.base is None else array.copy()
-
-
-def considered(
-    belief: Belief | None, ids: list[str], groups: Ints | None, labels: dict[str, Ints], ranking: Ranking
-) -> tuple[Ints, Considered]:
-    """Which documents to remember for an explanation, and the place (m,) of each shown one among them."""
-    shown = ranking.shown
-    if belief is None:
-        kept, certain = shown, np.zeros((len(shown), len(shown)), dtype=np.bool_)
-        scores, block = ranking.scores, np.zeros(len(shown), dtype=np.int64)
-        above = below = certain
-    else:
-        place_in_draw = np.empty(len(ids), dtype=np.int64)
-        place_in_draw[belief.draw] = np.arange(len(ids))
-        relation, row = belief.relation
-        better = relation[:, row[shown]][row]
-        wanted = place_in_draw <= place_in_draw[shown].max()
-        wanted |= better.any(axis=1)  # a draw that ignores certain orders may leave such a document for later
-        kept = belief.draw[wanted[belief.draw]]
-        scores, block = belief.scores[kept], belief.block[kept]
-        above, below = better[kept].T, relation[row[shown]][:, row[kept]]
-    where = np.empty(len(ids), dtype=np.int64)
-    where[kept] = np.arange(len(kept))
-    return where[shown], Considered(
-        ids=[ids[index] for index in kept],
-        groups=None if groups is None else groups[kept],
-        scores=scores.astype(np.float32),
-        block=block,
-        above=above,
-        below=below,
-        labels={name: values[kept] for name, values in labels.items()},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that a user did with one shown candidate; `position` counts from 0, `exposure` is what was measured."""
-
-    id: str
-    type: str
-    position: int
-    weight: float
-    at: float | None = None
-    exposure: float | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON, short."""
-        told = {"i": self.id, "t": self.type, "p": self.position, "w": self.weight, "a": self.at}
-        return told if self.exposure is None else {**told, "x": self.exposure}
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """What came back for the ranking at `ranking`, and what was made of it.
-
-    `status` is "learned" or says why nothing was; `clicks` are the positions taught as clicked, `left_out` those that
-    an earlier update has taught already. Where clicks have grades, `grades` are those of all positions by now, and
-    `risen` the clicks taught before that are worth more since, each with the grade that it had. `measured` is the
-    exposure (m,) by position that was charged until now, and what was measured in its place.
-    """
-
-    seq: int
-    at: float
-    ranking: int
-    events: list[Event]
-    status: str
-    clicks: list[int]
-    left_out: list[int]
-    measured: tuple[Floats, Floats] | None = None
-    grades: list[int] | None = None
-    risen: list[tuple[int, int]] = field(default_factory=list)
-
-    def payload(self) -> bytes:
-        """As bytes for the log."""
-        arrays: State = {} if self.measured is None else dict(zip(("charged", "measured"), self.measured, strict=True))
-        meta: dict[str, Any] = {
-            "e": [event.plain() for event in self.events],
-            "s": self.status,
-            "c": self.clicks,
-            "l": self.left_out,
-        }
-        if self.grades is not None:
-            meta |= {"g": self.grades, "r": self.risen}
-        return pack(meta, arrays)
-
-    @staticmethod
-    def read(payload: bytes, *, seq: int, at: float, ranking: int) -> Feedback:
-        """The record that `payload` made these bytes of."""
-        meta, arrays = unpack(payload)
-        events = [Event(each["i"], each["t"], each["p"], each["w"], each["a"], each.get("x")) for each in meta["e"]]
-        return Feedback(
-            seq=seq,
-            at=at,
-            ranking=ranking,
-            events=events,
-            status=meta["s"],
-            clicks=meta["c"],
-            left_out=meta["l"],
-            measured=(arrays["charged"], arrays["measured"]) if "measured" in arrays else None,  # type: ignore[arg-type]
-            grades=meta.get("g"),
-            risen=[(position, before) for position, before in meta.get("r", [])],
-        )
