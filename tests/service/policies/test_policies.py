@@ -27,6 +27,7 @@ from fairexp.service.policies.spec import Feature, PolicySpec, load_policies, pa
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import Kind
 from fairexp.service.views.reports import policy_report
+from fairexp.validation import whole_signature
 from tests.service.worlds import SPEC, candidates, play, rank_body
 
 Serve = Callable[..., httpx.Client]
@@ -191,6 +192,7 @@ def test_a_policy_keeps_its_parameters_when_defaults_change(
     defaults = PairRank.__init__.__kwdefaults__
     monkeypatch.setitem(defaults, "alpha", 7.0)
     monkeypatch.setitem(defaults, "regularization", 9.0)
+    monkeypatch.setattr(PairRank, "__signature__", whole_signature(PairRank))  # a class tells it when it is made
     engine = started(address)
     again = Changes(engine).put("shop", SPEC.model_copy(update={"parameters": {"regularization": 2.0}}))
     assert not again.changed
