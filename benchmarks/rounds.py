@@ -54,7 +54,7 @@ def round_row(*, turns: int) -> Iterator[Outcome]:
             clicked = time.perf_counter()
             ranker.update(ranking, clicks)
             updated = time.perf_counter()
-            rows = preference_rows(ranking.features, clicks, rng.random(len(clicks)))
+            rows = preference_rows(ranking.features, clicks)
             floor_started = time.perf_counter()
             products(query.features, inverse)
             if len(rows):

@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from fairexp import FairExp, PairRank, Query
 from fairexp.errors import ArgumentError, ForeignRankingError
 from fairexp.rankers import pairrank
-from fairexp.rankers.pairs import preference_rows
+from fairexp.rankers.pairs import examined, matching_weight, preference_rows, scatter_rows
 from tests.reference import pairrank as reference
 
 
@@ -265,3 +265,35 @@ def test_bad_queries_are_named(features, groups, argument):
     with pytest.raises(ArgumentError) as error:
         Query(features=features, groups=groups)
     assert error.value.argument == argument
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), n_clicked=st.integers(1, 9), n_unclicked=st.integers(1, 9), far=st.floats(0, 1e3)
+)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_scatter_rows_have_the_sum_of_squares_of_all_pairs(seed, n_clicked, n_unclicked, far):
+    rng = np.random.default_rng(seed)
+    clicks = rng.permutation(np.repeat([True, False], [n_clicked, n_unclicked]))
+    features = rng.normal(size=(len(clicks), 4)) + far
+    pairs = (features[clicks][:, None] - features[~clicks]).reshape(-1, 4)
+    rows = scatter_rows(features, clicks)
+    assert len(rows) == len(clicks) + 1
+    np.testing.assert_allclose(rows.T @ rows, pairs.T @ pairs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("pairs", ["averaged", "all", "independent"])
+@pytest.mark.parametrize("n_clicked", [1, 3, 8, 12])
+def test_m_is_the_plain_sum_over_pairs(pairs, n_clicked):
+    """Where pairs are many M is told of them by fewer rows."""
+    rng = np.random.default_rng(n_clicked)
+    ranker = PairRank(12, length=17, pairs=pairs, regularization=0.5, seed=0)
+    expected = ranker.confidence.matrix
+    for _ in range(5):
+        ranking = ranker.rank(Query(rng.normal(size=(20, 12))))
+        clicks = np.append(rng.permutation(16) < n_clicked, False)
+        rows = preference_rows(ranking.features, clicks, ranking.memory.get("keys"))
+        weight = matching_weight(clicks, examined(clicks)) if pairs == "averaged" else 1.0
+        ranker.update(ranking, clicks)
+        expected = expected + weight * rows.T @ rows
+        np.testing.assert_allclose(ranker.confidence.matrix, expected, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(ranker.confidence.inverse, np.linalg.inv(expected), rtol=1e-8, atol=1e-10)

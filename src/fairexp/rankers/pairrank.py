@@ -18,7 +18,7 @@ from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows
+from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows, scatter_rows
 from fairexp.rankers.parts.calibration import Calibration
 from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.types import Belief, Query, Ranking
@@ -40,6 +40,9 @@ PAUSE = 32
 
 SLAB = 48
 """Rows of the Gram matrix that are held at once."""
+
+MANY = 3
+"""Pairs for each examined document from which on M takes fewer rows with the same sum of squares."""
 
 _NO_ORDER = np.zeros(0, dtype=np.int64)
 
@@ -228,7 +231,10 @@ class PairRank(Explorer):
         if self.pairs != "averaged":
             weight = 1.0
         self.model.add(rows, weight)
-        self.confidence.add(rows if weight == 1.0 else rows * np.sqrt(weight))
+        seen = rows
+        if grades.dtype == np.bool_ and len(rows) >= MANY * n_examined:
+            seen = scatter_rows(documents, clicks[:n_examined])
+        self.confidence.add(seen if weight == 1.0 else seen * np.sqrt(weight))
         self._n_pairs += weight * len(rows)
         if self.regularization == "evidence" and self._n_pairs >= self._due:
             self.confidence.regularize(self.model.follow_evidence())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
@@ -31,6 +33,27 @@ def preference_rows(features: Floats, clicks: Bools, keys: Floats | None = None)
            [ 0.,  1., -1.,  0.]])
     """
     return np.asarray(difference_rows(features, clicks, _NO_KEYS if keys is None else keys))
+
+
+def scatter_rows(features: Floats, clicks: Bools) -> Floats:
+    """At most n + 1 rows with the same sum of x x^T as all pairs of clicked and unclicked among n examined documents.
+
+    With q the unclicked and p the clicked ones of `features` (n, d), that sum is q times the scatter of the clicked
+    around their mean, p times that of the unclicked, and p q times the square of the means' difference.
+
+    >>> rows = scatter_rows(np.eye(4), np.array([True, False, True, False]))
+    >>> pairs = preference_rows(np.eye(4), np.array([True, False, True, False]))
+    >>> np.allclose(rows.T @ rows, pairs.T @ pairs)
+    True
+    """
+    clicked, unclicked = features[clicks], features[~clicks]
+    n_clicked, n_unclicked = len(clicked), len(unclicked)
+    rows = np.empty((len(features) + 1, features.shape[1]))
+    above, below = clicked.sum(axis=0) / n_clicked, unclicked.sum(axis=0) / n_unclicked
+    np.multiply(clicked - above, sqrt(n_unclicked), out=rows[:n_clicked])
+    np.multiply(unclicked - below, sqrt(n_clicked), out=rows[n_clicked:-1])
+    np.multiply(above - below, sqrt(n_clicked * n_unclicked), out=rows[-1])
+    return rows
 
 
 def matching_weight(grades: Bools | Ints, n_examined: int) -> float:

@@ -44,6 +44,8 @@ class Slope:
 
     def check(self, margins: Floats, weight: float = 1.0) -> None:
         """Take note of preferences that came true, each predicted with a difference of scores in `margins` (m,)."""
+        if len(margins) == 0:
+            return
         missed = 1.0 / (1.0 + np.exp(np.minimum(self.value * margins, 500.0)))
         self._curvature += weight * float((missed * (1.0 - missed) * margins) @ margins)
         self.value = max(self.value + weight * float(missed @ margins) / self._curvature, 0.0)
