@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fairexp import C3UCB, EARS, MMF, OFFR, PMMF, FixedScores, OFFRAround, PairRank, Query, XQuAD
+from fairexp import C3UCB, EARS, MMF, PMMF, FixedScores, OFFRAround, PairRank, Query, XQuAD
 from fairexp.errors import ArgumentError, MissingExtraError
 from fairexp.fairness.rivals.lp_fair import LPFair, birkhoff, fair_chances
 from fairexp.fairness.rivals.mcfair import unfairness
@@ -18,12 +18,7 @@ from fairexp.fairness.rivals.parts.objective import OBJECTIVES, gradient
 from fairexp.kernels.rivals.lists import click_chances
 from fairexp.kernels.rivals.objectives import descent
 from fairexp.rankers.bandits.parts.orders import interval_belief
-
-
-def with_weights(ranker, weights):
-    ranker._relevance.weights = np.asarray(weights, dtype=np.float64)
-    return ranker
-
+from tests.fairness.rivals.world import with_weights
 
 # MCFair
 
@@ -159,42 +154,6 @@ def test_gradients_are_those_of_their_objectives(name):
     found = OBJECTIVES[name](shares, due, smoothing)
     assert found == pytest.approx(slopes, rel=1e-5)
     assert gradient(name, 8.0 * shares, 3.0 * due, smoothing) == pytest.approx(found)
-
-
-def test_lists_come_as_near_to_the_best_trade_as_frank_wolfe_promises():
-    """Relevance is known. With two groups the optimum is one number, the better group's share, found on a grid."""
-    relevance, groups = np.array([0.9, 0.8, 0.3, 0.2]), np.array([0, 0, 1, 1])
-    curve, fairness, smoothing = np.array([1.0, 0.5]), 0.3, 0.01
-    lists = np.array(list(permutations(range(4), 2)))
-
-    def value(utility, shares):
-        apart = 2.0 * shares - 1.0
-        return (1.0 - fairness) * utility - fairness * np.sqrt(smoothing + np.mean(apart**2, axis=-1))
-
-    given = np.zeros((len(lists), 2))
-    for position, amount in enumerate(curve):
-        given[np.arange(len(lists)), groups[lists[:, position]]] += amount / curve.sum()
-    utilities = relevance[lists] @ curve / curve.sum()
-    mixes = np.linspace(0.0, 1.0, 201)[:, None, None]
-    best = max(
-        value(
-            mixes[:, 0, 0] * utilities[a] + (1 - mixes[:, 0, 0]) * utilities[b],
-            mixes[:, 0] * given[a] + (1 - mixes[:, 0]) * given[b],
-        ).max()
-        for a in range(len(lists))
-        for b in range(len(lists))
-    )
-    ranker = with_weights(
-        OFFR(1, length=2, exposure=curve, merit=(1.0, 1.0), fairness=fairness, smoothing=smoothing, seed=0), [1.0]
-    )
-    query = Query(features=relevance[:, None], groups=groups)
-    utility, gaps = 0.0, {}
-    for t in range(1, 4001):
-        utility += relevance[ranker.rank(query).shown] @ curve / curve.sum()
-        if t in (40, 400, 4000):
-            gaps[t] = best - value(utility / t, ranker.spent / ranker.spent.sum())
-    assert all(-1e-9 <= gap <= 1.0 / np.sqrt(t) for t, gap in gaps.items())
-    assert gaps[4000] < 0.2 * gaps[40]
 
 
 def test_a_host_is_valued_by_its_upper_bounds_or_along_its_draw():

@@ -39,3 +39,9 @@ class World:
             shown[t] = CURVE[: len(ranking)] @ relevance
             best[t] = CURVE @ np.sort(self.relevance[q])[::-1][:LENGTH]
         return shown / best
+
+
+def with_weights(ranker, weights):
+    """`ranker`, knowing relevance from the start: that of a linear model (d,)."""
+    ranker._relevance.weights = np.asarray(weights, dtype=np.float64)
+    return ranker

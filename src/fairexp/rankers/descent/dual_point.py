@@ -16,7 +16,7 @@ class DPDBGD(RivalRanker):
     lists are mixed by team draft. Every duel with a winner moves the weights (d,) by `learning_rate`, where a duel
     against the current ranker would teach nothing when that one wins; the rate is multiplied by `decay`.
 
-    Experimental: made from the idea as the paper's abstract tells it.
+    Made from the idea as the paper's abstract tells it.
 
     Zhao and King, "Constructing reliable gradient exploration for online learning to rank", CIKM 2016.
     """

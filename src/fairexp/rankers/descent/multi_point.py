@@ -19,7 +19,7 @@ class MPDGD(RivalRanker):
     and the weights (d,) move by `learning_rate` along the mean direction of all rivals with more clicks than the
     current ranker; the rate is multiplied by `decay`.
 
-    Experimental: made from the idea as the paper's abstract tells it, without its contextual interleaving.
+    Made from the idea as the paper's abstract tells it, without its contextual interleaving.
 
     Zhao and King, "Constructing reliable gradient exploration for online learning to rank", CIKM 2016.
     """
