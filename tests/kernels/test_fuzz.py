@@ -233,9 +233,9 @@ def test_bandits_learn(rng, n):
     _, block, above = batches.part_orders(np.lexsort((first, phase < 0)), lists, first, phase)
     assert block.max(initial=0) < max(n, 1) and not above.diagonal().any()
     own = rng.integers(1, 3, size=(2, n + 3))
-    batches.count_trials(rows, shown, clicks, lists, first, phase, *own, views, clicked)
+    batches.count_trials(rows, shown, clicks, lists, (first, phase), (*own, views, clicked))
     due = rng.random(n) < 0.5
-    batches.count_batches(rows, shown, clicks, due, first, phase, *own, views, clicked, 2.0)
+    batches.count_batches(rows, shown, clicks, due, (first, phase), (*own, views, clicked), 2.0)
     assert len(batches.smallest_counts(lists, rows, views)) == n and (clicked <= views).all()
     assert len(batches.least_counted(lists, counts)) == n and gaps.largest(lists) == lists.max(initial=-1)
 

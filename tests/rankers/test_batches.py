@@ -39,7 +39,7 @@ def test_the_smallest_count_of_a_class_and_who_is_counted():
         shown = rng.permutation(n)[: int(rng.integers(1, n + 1))]
         clicks, due = rng.random(len(shown)) < 0.5, rng.random(n) < 0.7
         noted, own, before = rng.integers(2, size=(2, n)), rng.integers(2, size=(2, 12)), counts.copy()
-        tried = count_batches(rows, shown, clicks, due, *noted, *own, counts, clicked, 3.0)
+        tried = count_batches(rows, shown, clicks, due, tuple(noted), (*own, counts, clicked), 3.0)
         expected = [i for i in shown if rows[i] >= 0 and due[i] and (noted[:, i] == own[:, rows[i]]).all()]
         assert tried.tolist() == [i for i in expected if counts[rows[i]] >= 3.0]
         assert np.array_equal(np.flatnonzero(counts - before), np.sort(rows[expected]))
@@ -86,7 +86,7 @@ def test_the_first_shown_of_each_part_is_tried():
         counts, clicked, shown = np.zeros(n), np.zeros(n), rng.permutation(order)[: int(rng.integers(1, n + 1))]
         own = rng.integers(1, 3, size=(2, n))
         clicks = rng.random(len(shown)) < 0.5
-        count_trials(rows, shown, clicks, lists, first, phase, *own, counts, clicked)
+        count_trials(rows, shown, clicks, lists, (first, phase), (*own, counts, clicked))
         seen, expected = set(), np.zeros((2, n))
         for i, click in zip(shown, clicks, strict=True):
             part = (lists[i], first[i])

@@ -39,18 +39,20 @@ def count_batches(
     shown: ConstInt[::1],
     clicks: ConstBool[::1],
     due: ConstBool[::1],
-    noted_batch: ConstInt[::1],
-    noted_stage: ConstInt[::1],
-    batch: ConstInt[::1],
-    stage: ConstInt[::1],
-    counts: cython.double[::1],
-    clicked: cython.double[::1],
+    noted: tuple,
+    tally: tuple,
     enough: cython.double,
 ):
-    """Count the documents shown (m,) that were `due` (n,) and still are in that batch and stage.
+    """Count the documents shown (m,) that were `due` (n,) and still are in the batch and stage `noted` (n,).
 
-    Who of them (c,) have been counted `enough` is returned.
+    The `tally` is by row: batch, stage, counts and clicks. Who of them (c,) have been counted `enough` is returned.
     """
+    noted_batch: ConstInt[::1] = noted[0]
+    noted_stage: ConstInt[::1] = noted[1]
+    batch: ConstInt[::1] = tally[0]
+    stage: ConstInt[::1] = tally[1]
+    counts: cython.double[::1] = tally[2]
+    clicked: cython.double[::1] = tally[3]
     found = np.empty(shown.shape[0], dtype=np.int64)
     counted: int64_t[::1] = found
     n: cython.Py_ssize_t = 0
@@ -188,14 +190,19 @@ def count_trials(
     shown: ConstInt[::1],
     clicks: ConstBool[::1],
     lists: ConstInt[::1],
-    noted_first: ConstInt[::1],
-    noted_phase: ConstInt[::1],
-    first: ConstInt[::1],
-    phase: ConstInt[::1],
-    counts: cython.double[::1],
-    clicked: cython.double[::1],
+    noted: tuple,
+    tally: tuple,
 ):
-    """Count the first shown document of each part as tried, if it is still in that part and phase."""
+    """Count the first shown document of each part as tried, if it still has the first position and phase `noted` (n,).
+
+    The `tally` is by row: first position, phase, counts and clicks.
+    """
+    noted_first: ConstInt[::1] = noted[0]
+    noted_phase: ConstInt[::1] = noted[1]
+    first: ConstInt[::1] = tally[0]
+    phase: ConstInt[::1] = tally[1]
+    counts: cython.double[::1] = tally[2]
+    clicked: cython.double[::1] = tally[3]
     with cython.nogil:
         for p in range(shown.shape[0]):
             i, row = shown[p], rows[shown[p]]

@@ -1,19 +1,13 @@
+from typing import TypeAlias
+
 from fairexp.arrays import Bools, Floats, Ints
+
+Tally: TypeAlias = tuple[Ints, Ints, Floats, Floats]
 
 def smallest_counts(classes: Ints, rows: Ints, counts: Floats) -> Floats: ...
 def least_counted(classes: Ints, counts: Floats) -> Bools: ...
 def count_batches(
-    rows: Ints,
-    shown: Ints,
-    clicks: Bools,
-    due: Bools,
-    noted_batch: Ints,
-    noted_stage: Ints,
-    batch: Ints,
-    stage: Ints,
-    counts: Floats,
-    clicked: Floats,
-    enough: float,
+    rows: Ints, shown: Ints, clicks: Bools, due: Bools, noted: tuple[Ints, Ints], tally: Tally, enough: float
 ) -> Ints: ...
 def is_mixed(classes: Ints, rows: Ints, batch: Ints, stage: Ints) -> bool: ...
 def is_unsettled(lists: Ints, first: Ints, phase: Ints, quota: Ints, counts: Floats) -> bool: ...
@@ -22,14 +16,5 @@ def with_trials(
 ) -> Ints: ...
 def part_orders(order: Ints, lists: Ints, first: Ints, phase: Ints) -> tuple[Floats, Ints, Bools]: ...
 def count_trials(
-    rows: Ints,
-    shown: Ints,
-    clicks: Bools,
-    lists: Ints,
-    noted_first: Ints,
-    noted_phase: Ints,
-    first: Ints,
-    phase: Ints,
-    counts: Floats,
-    clicked: Floats,
+    rows: Ints, shown: Ints, clicks: Bools, lists: Ints, noted: tuple[Ints, Ints], tally: Tally
 ) -> None: ...

@@ -116,8 +116,9 @@ class BatchRank(PlannedExplorer):
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
         own, noted = record.tables, ranking.memory
         classes, batch, stage = (np.asarray(noted[name], dtype=np.int64) for name in ("classes", "batch", "stage"))
-        shown = (rows, ranking.shown, clicks, np.asarray(noted["due"], dtype=np.bool_), batch, stage)
-        tried = count_batches(*shown, own["batch"], own["stage"], own["counts"], own["clicks"], self.needed(0))
+        tally = (own["batch"], own["stage"], own["counts"], own["clicks"])
+        due = np.asarray(noted["due"], dtype=np.bool_)
+        tried = count_batches(rows, ranking.shown, clicks, due, (batch, stage), tally, self.needed(0))
         if len(tried) == 0:
             return
         smallest = smallest_counts(classes, rows, own["counts"])

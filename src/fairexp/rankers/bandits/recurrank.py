@@ -175,8 +175,8 @@ class RecurRank(PlannedExplorer):
     def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
         own = record.tables
         lists, first, phase = (np.asarray(ranking.memory[name], np.int64) for name in ("lists", "first", "phase"))
-        tried = (rows, ranking.shown, clicks, lists, first, phase)
-        count_trials(*tried, own["first"], own["phase"], own["counts"], own["clicks"])
+        tally = (own["first"], own["phase"], own["counts"], own["clicks"])
+        count_trials(rows, ranking.shown, clicks, lists, (first, phase), tally)
 
     def _take_over(self, before: PerQuery, matching: Matching) -> None:
         """Parts are of one length, and their trials of one set of features; units and order do not matter."""
