@@ -111,7 +111,7 @@ def test_one_process_at_a_time_needs_none_besides_this(monkeypatch: pytest.Monke
             made.append(jobs)
             super().__init__(jobs)
 
-    monkeypatch.setattr("fairexp.simulation.pool.batch.Workers", Counted)
+    monkeypatch.setattr("fairexp.simulation.pool.workers.Workers", Counted)
     run_many(RUNS, jobs=1)
     run_many([SMALL], jobs=2)
     assert made == []

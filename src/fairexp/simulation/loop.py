@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.data import Dataset
 from fairexp.measures import HELDOUT_NDCG, ZERO
-from fairexp.offpolicy.propensity import Propensity
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.disparities import Disparities
@@ -25,6 +24,9 @@ from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
 from fairexp.simulation.trace import Trace
 from fairexp.types import Query
 from fairexp.users import User
+
+if TYPE_CHECKING:
+    from fairexp.offpolicy.propensity import Propensity
 
 
 def play(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,11 @@ from fairexp.measures import (
 from fairexp.metrics import GAMMA, dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts
-from fairexp.offpolicy.propensity import Propensity
 from fairexp.rankers.base import Ranker
 from fairexp.types import Ranking
+
+if TYPE_CHECKING:
+    from fairexp.offpolicy.propensity import Propensity
 
 _GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from fairexp.arrays import Bools, Floats
 from fairexp.data import Dataset
 from fairexp.errors import ArgumentError
 from fairexp.measures import Measure
-from fairexp.offpolicy.propensity import Propensity, next_propensity
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.audit import Audit, field_measures
 from fairexp.simulation.meter import PlayedRound
 from fairexp.types import Query
 from fairexp.validation import check_count
+
+if TYPE_CHECKING:
+    from fairexp.offpolicy.propensity import Propensity
 
 SHOWN, CLICKED, EXAMINED, PROPENSITY, BLOCKS = COLUMNS = ("shown", "clicked", "examined", "propensity", "blocks")
 RANKER = "ranker"
@@ -71,6 +73,8 @@ class Recorder:
         """How probable the list is that the ranker shows next, where it is to be kept."""
         if PROPENSITY not in self._recording.columns:
             return None
+        from fairexp.offpolicy.propensity import next_propensity
+
         return next_propensity(ranker, query, n_draws=self._recording.draws, rng=self._rng)
 
     def columns(self, played: PlayedRound) -> dict[str, Any]:

@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairexp.registry import relative_cost
 from fairexp.simulation.pool.shared_data import SharedData
 from fairexp.simulation.pool.worker import is_stopping, keep_freed_memory, report
-from fairexp.simulation.pool.workers import Workers
 from fairexp.simulation.result import Result
 from fairexp.simulation.run import run
 from fairexp.simulation.settings import Parts, RunSettings
+
+if TYPE_CHECKING:
+    from fairexp.simulation.pool.workers import Workers
 
 Progress = Callable[[int, dict[str, Any]], None]
 """Called with the number of a run and its latest row."""
@@ -40,6 +42,8 @@ def run_many(
     n_jobs = min(jobs or os.cpu_count() or 1, len(runs))
     if n_jobs == 1:
         return _one_by_one(runs, places, progress)
+    from fairexp.simulation.pool.workers import Workers
+
     return _side_by_side(runs, places, progress, Workers(n_jobs))
 
 
