@@ -163,7 +163,7 @@ class RecurRank(PlannedExplorer):
         return {**{name: getattr(belief.plan, name) for name in (*PLAN, "fresh")}, "lists": lists}
 
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
-        if not ranking.memory["fresh"].any():
+        if not np.count_nonzero(ranking.memory["fresh"]):
             return  # the plan is as it was
         rows = record.find(ranking.memory["documents"].tolist())
         for name in PLAN:

@@ -45,4 +45,4 @@ class Neighbours(Duels):
         """All candidates (n,) from the best down, and which (n,) are in a list that is to be shuffled as a whole."""
 
     def _blocks(self, order: Ints, better: Bools, is_open: Bools) -> Ints:
-        return np.zeros(len(order), dtype=np.int64) if is_open.any() else blocks_along(order, better)
+        return np.zeros(len(order), dtype=np.int64) if np.count_nonzero(is_open) else blocks_along(order, better)
