@@ -40,6 +40,9 @@ def contradictions(lines: list[str], told: dict[str, Any]) -> list[str]:
         "sure and not sure": (sure or reversed_) and opening in (BLIND, ALONE, UNSURE),
         "certain orders that nobody is sure of": bool(told["certain_orders"]) and opening in (BLIND, ALONE, UNSURE),
         "blocks": (opening == BLOCKS) != (len(told["blocks"]) > 1 and opening != BLIND),
+        "parts of one candidate": ("order between all" in lines[0])
+        != (opening == BLOCKS and all(len(block) == 1 for block in told["blocks"])),
+        "a word that nobody explains": any("block" in line for line in lines),
         "reversed, and none was": reversed_ and none_reversed,
         "none was reversed, but one is named": none_reversed and sure,
         "one was reversed, but none is named": reversed_ and not sure,

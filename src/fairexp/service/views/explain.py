@@ -133,8 +133,13 @@ def _about_blocks(shown: Shown, told: dict[str, Any]) -> str:
         return "This ranker forms no certain orders; it explores by chance."
     if len(shown.considered.ids) == 1:
         return f"Only {shown.considered.ids[0]} came into question: the ranker drew it first."
+    if n_blocks == len(shown.considered.ids):
+        return f"The ranker kept an order between all {n_blocks} of these candidates, better ones first."
     if n_blocks > 1:
-        return f"The ranker kept an order between {n_blocks} blocks of candidates, and explored inside each."
+        return (
+            f"The ranker kept an order between {n_blocks} parts of these candidates, better ones first. Inside a part "
+            "it was not sure which are better, and explored."
+        )
     if shown.considered.above.any() or shown.considered.below.any():
         return "The ranker was sure of some orders, but not of enough to part these candidates, so it explored."
     return "The ranker was not yet sure of any order of these candidates, so it explored among them."

@@ -170,10 +170,19 @@ def _lines(
     plain = alt.Scale(domain=[0.0, 1.15 * top], nice=False)
     y = alt.Y("value:Q", title=value, scale=plain, axis=alt.Axis(tickCount=5)) if y is None else y
     comparing = names[0] in (SHOWN, "")
-    colours = [FAIR_COLOURS[theme], COLOURS[0]] if comparing else list(COLOURS)
+    colours = [FAIR_COLOURS[theme], MUTED[theme]] if comparing else list(COLOURS)  # no group's colour for what was not
     looks = alt.Scale(domain=names, range=[colours[number % len(colours)] for number in range(len(names))])
     legend = (
-        alt.Legend(title=None, orient="top", symbolType="stroke", labelLimit=160, labelColor=INK[theme])
+        alt.Legend(
+            title=None,
+            orient="top",
+            symbolType="stroke",
+            symbolStrokeWidth=3,
+            symbolOpacity=1,
+            labelFontSize=12,
+            labelLimit=160,
+            labelColor=INK[theme],
+        )
         if len(names) > 1
         else None
     )
@@ -234,8 +243,17 @@ def _latency(seconds: Sequence[float], theme: str) -> Any:
         tooltip=[alt.Tooltip("took:O", title="milliseconds"), alt.Tooltip("rankings:Q", format=",d")],
     )
     median, late = np.percentile(taken, (50, 99))
-    subtitle = f"latest {len(taken)}: median {median:.3g} ms, 99% within {late:.3g} ms"
+    subtitle = f"latest {len(taken)}: median {_rounded(median)} ms, 99% within {_rounded(late)} ms"
     return _framed(encoded, "Time to rank", subtitle, theme)
+
+
+def _rounded(amount: float) -> str:
+    """Three digits where they mean something, and never in powers of ten.
+
+    >>> _rounded(16.52), _rounded(3240.4)
+    ('16.5', '3,240')
+    """
+    return f"{amount:.3g}" if amount < 100 else f"{amount:,.0f}"
 
 
 def _bars(rows: list[dict[str, Any]], theme: str) -> Any:
