@@ -223,7 +223,7 @@ def test_bandits_learn(rng, n):
     orders.count_duels(lead, duels, rows, lists, shown, clicks, 1.0)
     assert np.array_equal(lead, -lead.T) and np.array_equal(duels, duels.T)
     views, clicked = np.zeros((2, n + 3))
-    rates.count_examined(rows, shown, clicks, len(shown), views, clicked)
+    rates.count_examined(rows, shown, rng.random(len(shown)), len(shown), views, clicked)
     assert (clicked <= views).all() and views.sum() == (rows[shown] >= 0).sum()
     first, phase, quota = rng.integers(1, 4, size=n), rng.choice([-1, 1, 2], size=n), rng.integers(4, size=n)
     fresh, counts = rng.random(n) < 0.5, np.floor(rng.random(n) * 4)
@@ -233,7 +233,7 @@ def test_bandits_learn(rng, n):
     _, block, above = batches.part_orders(np.lexsort((first, phase < 0)), lists, first, phase)
     assert block.max(initial=0) < max(n, 1) and not above.diagonal().any()
     own = rng.integers(1, 3, size=(2, n + 3))
-    batches.count_trials(rows, shown, clicks, lists, (first, phase), (*own, views, clicked))
+    batches.count_trials(rows, shown, rng.random(len(shown)), lists, (first, phase), (*own, views, clicked))
     due = rng.random(n) < 0.5
     batches.count_batches(rows, shown, clicks, due, (first, phase), (*own, views, clicked), 2.0)
     assert len(batches.smallest_counts(lists, rows, views)) == n and (clicked <= views).all()

@@ -85,15 +85,15 @@ def test_the_first_shown_of_each_part_is_tried():
         rows[rng.random(n) < 0.2] = -1
         counts, clicked, shown = np.zeros(n), np.zeros(n), rng.permutation(order)[: int(rng.integers(1, n + 1))]
         own = rng.integers(1, 3, size=(2, n))
-        clicks = rng.random(len(shown)) < 0.5
-        count_trials(rows, shown, clicks, lists, (first, phase), (*own, counts, clicked))
+        rewards = rng.random(len(shown))
+        count_trials(rows, shown, rewards, lists, (first, phase), (*own, counts, clicked))
         seen, expected = set(), np.zeros((2, n))
-        for i, click in zip(shown, clicks, strict=True):
+        for i, reward in zip(shown, rewards, strict=True):
             part = (lists[i], first[i])
             if phase[i] >= 0 and part not in seen:
                 seen.add(part)
                 if rows[i] >= 0 and (own[:, rows[i]] == (first[i], phase[i])).all():
-                    expected[:, rows[i]] = 1.0, click
+                    expected[:, rows[i]] = 1.0, reward
         assert np.array_equal(counts, expected[0]) and np.array_equal(clicked, expected[1])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from fairexp.arrays import Bools, Floats, State
+from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
@@ -40,6 +40,7 @@ class Around(Ranker):
         self.scores_unseen = host.scores_unseen
         self.rescaling = host.rescaling
         self.learns_by_increments = host.learns_by_increments
+        self.uses_grades = host.uses_grades
         self.needs_query_id = host.needs_query_id
         self.relative_cost = type(self).relative_cost + host.relative_cost
 
@@ -68,6 +69,9 @@ class Around(Ranker):
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         self.host.learn(ranking, clicks)
+
+    def _update_graded(self, ranking: Ranking, grades: Ints) -> None:
+        self.host.learn_graded(ranking, grades)
 
     def _score(self, features: Floats) -> Floats:
         return self.host.estimate(features)

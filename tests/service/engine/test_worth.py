@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
+from fairexp.service.administration.change import ChangeRequest
 from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
+from fairexp.service.policies.rankers import build_ranker
 from fairexp.service.policies.spec import FeedbackSpec
-from tests.service.worlds import SPEC, rank
+from tests.service.worlds import SPEC, candidates, rank
 
 Start = Callable[..., Engine]
 RULES = {"events": {"click": 1.0, "purchase": 2.0}, "window_seconds": 100.0}
@@ -66,7 +68,7 @@ def test_without_grades_a_purchase_is_a_click(started: Start, sqlite_address: st
     assert learned_rows(engine) == expected
 
 
-@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco"])
+@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pairrank", "pdgd", "dbgd", "fairco", "fairexp-c3-ucb"])
 @pytest.mark.parametrize("snapshots", [True, False])
 def test_grades_come_back_from_the_log(started: Start, address: str, ranker: str, snapshots: bool) -> None:
     engine = started(address, settings={"snapshot_every": 6 if snapshots else 1000, "cached_bytes": 9000})
@@ -88,3 +90,35 @@ def test_a_ranker_that_has_no_use_for_grades_says_so(started: Start, sqlite_addr
     engine = started(sqlite_address)
     spec = GRADED.model_copy(update={"ranker": "random", "parameters": {}})
     assert any("feedback.grades" in each for each in Changes(engine).put("shop", spec).warnings)
+
+
+def by_query(engine: Engine) -> Any:
+    """A ranking of a query that has an id."""
+    ranked = engine.rank("shop", lambda runtime: candidates(0, query_id="q"))
+    ranked.kept.result(10)
+    return ranked
+
+
+@pytest.mark.parametrize("ranker", ["cascade-ucb1", "fairexp-cascade-kl-ucb", "offr-dcm-kl-ucb"])
+def test_grades_are_rewards_and_a_change_of_them_loses_the_model(
+    started: Start, sqlite_address: str, ranker: str
+) -> None:
+    engine = started(sqlite_address)
+    spec = GRADED.model_copy(update={"ranker": ranker, "parameters": {}, "tolerance": 5.0})
+    assert not any("feedback.grades" in each for each in Changes(engine).put("shop", spec).warnings)
+    ranked = by_query(engine)
+    learn(engine, ranked.id, GivenEvent("b", "purchase", position=1))
+    learner: Any = engine.policy("shop").runtime.ranker.learner
+    (record,) = learner.queries.records.values()
+    assert learner.top_grade == 3 and record.tables["clicks"].sum() == 2 / 3 and record.tables["views"].sum() == 2.0
+    assert Changes(engine).put("shop", spec.model_copy(update={"length": 3})).effects.lost == ()
+    fewer = spec.model_copy(update={"feedback": FeedbackSpec(grades=2, **RULES)})  # type: ignore[arg-type]
+    changed = Changes(engine).put("shop", fewer, ChangeRequest(discard=True))
+    assert any("what was learned in 1 updates" in each for each in changed.effects.lost)
+    assert engine.policy("shop").runtime.ranker.learner.top_grade == 2  # type: ignore[attr-defined]
+
+
+def test_what_was_declared_before_there_were_rewards_goes_on_with_clicks() -> None:
+    spec = GRADED.model_copy(update={"ranker": "cascade-ucb1", "parameters": {}})
+    ranker: Any = build_ranker(spec, {"max_queries": 10, "max_documents": 10})[0]
+    assert ranker.top_grade == 1

@@ -188,21 +188,21 @@ def part_orders(order: ConstInt[::1], lists: ConstInt[::1], first: ConstInt[::1]
 def count_trials(
     rows: ConstInt[::1],
     shown: ConstInt[::1],
-    clicks: ConstBool[::1],
+    rewards: ConstFloat[::1],
     lists: ConstInt[::1],
     noted: tuple,
     tally: tuple,
 ):
     """Count the first shown document of each part as tried, if it still has the first position and phase `noted` (n,).
 
-    The `tally` is by row: first position, phase, counts and clicks.
+    The `tally` is by row: first position, phase, counts and rewards.
     """
     noted_first: ConstInt[::1] = noted[0]
     noted_phase: ConstInt[::1] = noted[1]
     first: ConstInt[::1] = tally[0]
     phase: ConstInt[::1] = tally[1]
     counts: cython.double[::1] = tally[2]
-    clicked: cython.double[::1] = tally[3]
+    earned: cython.double[::1] = tally[3]
     with cython.nogil:
         for p in range(shown.shape[0]):
             i, row = shown[p], rows[shown[p]]
@@ -215,4 +215,4 @@ def count_trials(
                     break
             if is_first:
                 counts[row] += 1.0
-                clicked[row] += clicks[p]
+                earned[row] += rewards[p]

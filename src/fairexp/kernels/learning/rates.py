@@ -2,7 +2,7 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.numbers import Bool, ConstBool, ConstFloat, ConstInt
+from cython.cimports.fairexp.kernels.numbers import Bool, ConstFloat, ConstInt
 from cython.cimports.libc.math import INFINITY, exp, log, sqrt
 from cython.cimports.libc.stdint import int64_t
 
@@ -93,12 +93,12 @@ def interval_orders(lower: ConstFloat[::1], upper: ConstFloat[::1], order: Const
 def count_examined(
     rows: ConstInt[::1],
     shown: ConstInt[::1],
-    clicks: ConstBool[::1],
+    rewards: ConstFloat[::1],
     n_examined: cython.Py_ssize_t,
     views: cython.double[::1],
-    clicked: cython.double[::1],
+    earned: cython.double[::1],
 ):
-    """Count the first `n_examined` of the documents `shown` (m,) as viewed and, with a click, as clicked.
+    """Count the first `n_examined` of the documents `shown` (m,) as viewed, and add what each has earned, from 0 to 1.
 
     They are in `rows` (n,) of the counts, which are negative where a document was forgotten.
     """
@@ -107,4 +107,4 @@ def count_examined(
             row = rows[shown[p]]
             if row >= 0:
                 views[row] += 1.0
-                clicked[row] += clicks[p]
+                earned[row] += rewards[p]

@@ -14,8 +14,9 @@ from fairexp.rankers.bandits.parts.bounds import hoeffding_budget, kl_budget
 from fairexp.rankers.bandits.parts.orders import interval_belief
 from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
+from fairexp.rankers.bandits.parts.rewards import Rewarded
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import check_choice
+from fairexp.validation import check_choice, check_count
 
 OBSERVED = ("first_click", "last_click", "all")
 
@@ -31,15 +32,29 @@ def n_examined(clicks: Bools, observe: str) -> int:
     return int(clicks.argmax()) + 1 if observe == "first_click" else len(clicks) - int(clicks[::-1].argmax())
 
 
-class ClickRates(PerQueryExplorer):
+class ClickRates(Rewarded, PerQueryExplorer):
     """Shows documents by the upper bound of their click rate where they were examined; never examined ones first.
 
     In these click models an examined document is clicked with a probability of its own, wherever it stands and
-    whatever else is shown. So its rate stays unbiased when templates move it, and all orders may be learned.
+    whatever else is shown. So its rate stays unbiased when templates move it, and all orders may be learned. With
+    grades the rate is of rewards (`Rewarded`): documents are shown by worth, and regret is promised for clicks only.
     """
 
     fields: ClassVar = {"clicks": Field(), "views": Field()}
     observe = "first_click"
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        length: int = 10,
+        top_grade: int = 1,
+        max_queries: int = MAX_QUERIES,
+        max_documents: int = MAX_DOCUMENTS,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
+        self.top_grade = check_count("top_grade", top_grade)
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         tables, rounds = self._look(query)
@@ -54,8 +69,11 @@ class ClickRates(PerQueryExplorer):
     def _bounds(self, rates: Floats, views: Floats, rounds: int) -> tuple[Floats, Floats]:
         """Lower and upper bounds (n,) after `rounds` rounds of this query."""
 
-    def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
-        n, tables = n_examined(clicks, self.observe), record.tables
+    def _reward(self, ranking: Ranking, rewards: Floats) -> None:
+        self._teach(ranking, rewards)
+
+    def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Floats) -> None:
+        n, tables = n_examined(clicks > 0.0, self.observe), record.tables
         count_examined(rows, ranking.shown, clicks, n, tables["views"], tables["clicks"])
 
 
@@ -110,9 +128,11 @@ class DcmKLUCB(CascadeKLUCB):
         *,
         length: int = 10,
         observe: str = "first_click",
+        top_grade: int = 1,
         max_queries: int = MAX_QUERIES,
         max_documents: int = MAX_DOCUMENTS,
         seed: Seed = None,
     ) -> None:
-        super().__init__(n_features, length=length, max_queries=max_queries, max_documents=max_documents, seed=seed)
+        limits = {"max_queries": max_queries, "max_documents": max_documents}
+        super().__init__(n_features, length=length, top_grade=top_grade, seed=seed, **limits)
         self.observe = check_choice("observe", observe, OBSERVED)

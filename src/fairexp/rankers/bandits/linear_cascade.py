@@ -6,12 +6,13 @@ from abc import abstractmethod
 
 import numpy as np
 
-from fairexp.arrays import Bools, Floats, State
+from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.cascade_ucb import n_examined
 from fairexp.rankers.bandits.parts.orders import interval_belief
 from fairexp.rankers.bandits.parts.per_query import HORIZON
+from fairexp.rankers.bandits.parts.rewards import Rewarded
 from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.ridge import OnlineRidge
@@ -20,22 +21,24 @@ from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count, check_number
 
 
-class LinearCascade(Explorer):
+class LinearCascade(Rewarded, Explorer):
     """Ridge regression of clicks on the features of examined documents, shown by the upper bound of the rate.
 
     Users read from the top and leave with the first click, as the cascade model has it: what stands below was not
     examined. An examined document's click depends on its features alone, so regression stays unbiased when templates
     move documents, and orders between groups are learned as well. An order is certain where one's lower bound exceeds
     the other's upper bound. The guarantees ask for feature vectors of length at most 1; longer ones than
-    `fairexp.rankers.scaling.MAX_NORM` are shortened to that.
+    `fairexp.rankers.scaling.MAX_NORM` are shortened to that. With grades the regression is of rewards (`Rewarded`), of
+    which the mean must then be linear, and regret is promised for clicks only.
     """
 
     rescaling = "factor"
     relative_cost = 5.0
 
-    def __init__(self, n_features: int, *, length: int, regularization: float, seed: Seed) -> None:
+    def __init__(self, n_features: int, *, length: int, regularization: float, top_grade: int, seed: Seed) -> None:
         super().__init__(n_features, length=length, seed=seed)
         self.regularization = check_number("regularization", regularization, above=0.0)
+        self.top_grade = check_count("top_grade", top_grade)
         self.model = OnlineRidge(self.n_features, regularization=self.regularization)
 
     @property
@@ -54,10 +57,10 @@ class LinearCascade(Explorer):
         rng = self.stream.at(self.n_ranked) if rng is None else rng
         return interval_belief(rates, rates - width, np.minimum(rates + width, 1.0), rng)
 
-    def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        n = n_examined(clicks, "first_click")
+    def _reward(self, ranking: Ranking, rewards: Floats) -> None:
+        n = n_examined(rewards > 0.0, "first_click")
         weights = self._weights_by_position(n)
-        self.model.add(shortened(ranking.features[:n]) * weights[:, None], clicks[:n] * weights)
+        self.model.add(shortened(ranking.features[:n]) * weights[:, None], rewards[:n] * weights)
 
     def _score(self, features: Floats) -> Floats:
         return np.asarray(shortened(features) @ self.model.weights)
@@ -66,6 +69,7 @@ class LinearCascade(Explorer):
         return self.model.weights
 
     def _take_over(self, before: LinearCascade, matching: Matching) -> None:
+        self._check_unit(before)
         self.model.take_over(before.model, matching)
 
     def _state(self) -> State:
@@ -79,8 +83,8 @@ class C3UCB(LinearCascade):
     """Contextual combinatorial cascades: positions count by `discount`^(position - 1), with a self-normalised bound.
 
     The width's factor is `noise` sqrt(ln(det V / (lambda^d delta^2))) + sqrt(lambda), with delta = 1 / sqrt(`horizon`);
-    `noise` is R, 1/2 for clicks. Regret is O~(d sqrt(T K)). `regularization` is lambda, at least the sum of the squared
-    position weights for the published bound (not checked against the paper).
+    `noise` is R, 1/2 for clicks and for rewards from 0 to 1. Regret is O~(d sqrt(T K)). `regularization` is lambda, at
+    least the sum of the squared position weights for the published bound (not checked against the paper).
 
     Li, Wang, Zhang and Chen, "Contextual combinatorial cascading bandits", ICML 2016.
     """
@@ -94,9 +98,10 @@ class C3UCB(LinearCascade):
         discount: float = 1.0,
         noise: float = 0.5,
         horizon: int = HORIZON,
+        top_grade: int = 1,
         seed: Seed = None,
     ) -> None:
-        super().__init__(n_features, length=length, regularization=regularization, seed=seed)
+        super().__init__(n_features, length=length, regularization=regularization, top_grade=top_grade, seed=seed)
         self.discount = check_number("discount", discount, above=0.0)
         if self.discount > 1.0:
             raise ArgumentError("discount", discount, "a number of at most 1")
@@ -117,6 +122,7 @@ class CascadeLinUCB(LinearCascade):
 
     The width's factor is `width`, or with "theory" sqrt(d ln(1 + T K / d) + 2 ln(T K)) + `bound`, for `horizon` = T
     rounds and ||theta*|| <= `bound`. Regret is O~(K d sqrt(T)) (not checked against the paper). `noise` is sigma.
+    Only with "theory" are intervals bounds, of click rates or of mean rewards.
 
     Zong, Ni, Sung, Ke, Wen and Kveton, "Cascading bandits for large-scale recommendation problems", UAI 2016.
     """
@@ -130,9 +136,10 @@ class CascadeLinUCB(LinearCascade):
         width: float | str = 1.0,
         bound: float = 1.0,
         horizon: int = HORIZON,
+        top_grade: int = 1,
         seed: Seed = None,
     ) -> None:
-        super().__init__(n_features, length=length, regularization=1.0, seed=seed)
+        super().__init__(n_features, length=length, regularization=1.0, top_grade=top_grade, seed=seed)
         self.noise = check_number("noise", noise, above=0.0)
         if width != "theory":
             check_number("width", width, at_least=0.0)  # type: ignore[arg-type]

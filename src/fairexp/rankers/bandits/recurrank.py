@@ -16,8 +16,10 @@ from fairexp.randomness import Seed
 from fairexp.rankers.bandits.parts.design import fitted, trials
 from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedExplorer
 from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
+from fairexp.rankers.bandits.parts.rewards import Rewarded
 from fairexp.rankers.matching import Matching
 from fairexp.types import Belief, Query, Ranking
+from fairexp.validation import check_count
 
 DROPPED = -1
 """The phase of a document that is certainly not among the best of its part."""
@@ -47,7 +49,7 @@ class PlannedBelief(Belief):
     plan: Plan
 
 
-class RecurRank(PlannedExplorer):
+class RecurRank(Rewarded, PlannedExplorer):
     """Tries the documents of each part in its first position, as often as an optimal design says, and splits the part.
 
     A part owns a run of positions. In phase l its trials number 4^l d ln(2 n K l (l + 1) sqrt(T)) for d dimensions that
@@ -59,6 +61,9 @@ class RecurRank(PlannedExplorer):
     Clicks in one position differ by the document alone, whatever that position is worth. A part is a set of given
     documents, so each query has parts of its own; within one, features let documents learn from each other. Documents
     that join enter the last part and start its phase anew.
+
+    What stands above a part does not depend on who is tried in it, so with grades (`Rewarded`) mean rewards compare as
+    click rates do, and must be linear in the features instead of those.
 
     Inside `FairExp` each group has parts of its own. Which group stands where does not depend on the document that is
     tried, so the first shown of each part and group is tried at the same positions on average; scores are compared
@@ -80,12 +85,14 @@ class RecurRank(PlannedExplorer):
         *,
         length: int = 10,
         horizon: int = HORIZON,
+        top_grade: int = 1,
         max_queries: int = MAX_QUERIES,
         max_documents: int = MAX_DOCUMENTS,
         seed: Seed = None,
     ) -> None:
         limits = {"horizon": horizon, "max_queries": max_queries, "max_documents": max_documents}
         super().__init__(n_features, length=length, seed=seed, **limits)
+        self.top_grade = check_count("top_grade", top_grade)
         self._n_positions = self.length  # a shorter list on request leaves the parts as they are
 
     def budget(self, phase: int, n_documents: int) -> float:
@@ -172,7 +179,10 @@ class RecurRank(PlannedExplorer):
         record.tables["counts"][anew] = 0.0
         record.tables["clicks"][anew] = 0.0
 
-    def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
+    def _reward(self, ranking: Ranking, rewards: Floats) -> None:
+        self._teach(ranking, rewards)
+
+    def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Floats) -> None:
         own = record.tables
         lists, first, phase = (np.asarray(ranking.memory[name], np.int64) for name in ("lists", "first", "phase"))
         tally = (own["first"], own["phase"], own["counts"], own["clicks"])

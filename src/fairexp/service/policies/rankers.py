@@ -43,6 +43,7 @@ LARGE_STATE = 100_000_000
 
 SET_BY_POLICY = (
     *("n_features", "length", "seed", "exposure", "tolerance", "shares", "beta", "n_groups", "constraints", "prior"),
+    "top_grade",
 )
 
 
@@ -70,6 +71,8 @@ def resolve_parameters(
             raise invalid(f"parameters.{key}", "nothing", f"a value, which {spec.ranker} needs")
         else:
             resolved[key] = parameter.default
+    if "top_grade" in parameters_of(spec.ranker):
+        resolved["top_grade"] = spec.feedback.grades
     return resolved
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +73,20 @@ class PerQuery(Ranker):
         """Take note of a ranking beyond that its candidates, of which the rows `joined` are new, are in the record."""
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
+        self._teach(ranking, clicks)
+
+    def _teach(self, ranking: Ranking, clicks: NDArray[Any]) -> None:
+        """Have `_learn` learn, unless the query was forgotten."""
         found = self.queries.learned(ranking.query_id, ranking.memory["documents"].tolist(), ranking.number)
         if found is not None:
             self._learn(*found, ranking, clicks)
 
     @abstractmethod
-    def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: Bools) -> None:
-        """Learn from checked clicks; `rows` (n,) are those of all candidates, `UNKNOWN` where one was forgotten."""
+    def _learn(self, record: QueryRecord, rows: Ints, ranking: Ranking, clicks: NDArray[Any]) -> None:
+        """Learn from checked clicks, or from rewards (m,) where it is `Rewarded`.
+
+        `rows` (n,) are those of all candidates, `UNKNOWN` where one was forgotten.
+        """
 
     def _score(self, features: Floats) -> Floats:
         raise CannotScoreError(
