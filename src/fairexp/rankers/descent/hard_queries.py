@@ -37,7 +37,8 @@ class HardQueries:
         """Keep `ranking` in place of one that is out of the window, or else of the easiest if it is harder."""
         self.now += 1
         self.size[self.at <= self.now - WINDOW] = 0
-        found = float((1.0 / (1.0 + np.flatnonzero(clicks))).mean())
+        clicked = np.flatnonzero(clicks).tolist()
+        found = sum(1.0 / (1.0 + position) for position in clicked) / len(clicked)
         free = np.flatnonzero(self.size == 0)
         place = int(free[0]) if free.size else int(np.argmax(self.found))
         if not free.size and self.found[place] <= found:

@@ -48,16 +48,18 @@ class NSGD(MGD):
             for _ in range(2):  # the second time takes off what rounding left
                 tried -= (tried @ self._basis) @ self._basis.T
             scale_to_unit(tried)
-        told = np.abs(tried @ query.features.mean(axis=0))
+        told = np.abs(tried @ (np.ones(query.n_candidates) @ query.features))  # the mean document, but for its length
         kept = np.sort(np.argsort(-told, kind="stable")[: self.candidates])
         return np.ascontiguousarray(tried[kept])
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
-        super()._update(ranking, clicks)
         if not clicks.any():
             return
-        self._hard.add(ranking, clicks)
         lead = self._lead(ranking, clicks)[1:]
+        winners = np.flatnonzero(lead > 0.0)
+        if winners.size:
+            self._learn(ranking, clicks, winners)
+        self._hard.add(ranking, clicks)
         worst = np.argsort(lead, kind="stable")[:WORST_OF_ROUND]
         worst = worst[lead[worst] < 0.0]
         if worst.size:

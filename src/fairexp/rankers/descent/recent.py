@@ -34,7 +34,7 @@ class Recent:
     def add(self, rows: Floats) -> None:
         """Add `rows` (c, d) in their order; the oldest make room."""
         capacity = len(self.table)
-        self.table = np.concatenate([self.table, rows])[len(rows) :]
+        self.table = np.concatenate([self.table[len(rows) :], rows[-capacity:]])
         self.count = min(self.count + len(rows), capacity)
 
     def put(self, table: Floats, count: int) -> None:
