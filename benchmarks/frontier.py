@@ -41,6 +41,7 @@ def page(record: Mapping[str, Any]) -> str:
         "unfairness are matched](../experiments.md#the-frontier). Intervals are over seeds of one fold: they hold for "
         "that data alone. No ranker was tuned for these data, but FairExp's defaults were chosen on MQ2008 and "
         "`mslr-pagerank` ([how](leads.md)).",
+        *(["", about["note"]] if "note" in about else []),
         "",
         f"## Largest unfairness: {reference} at the levels that each rival reaches",
         "",
