@@ -163,6 +163,8 @@ def test_learning_from_clicks(rng, k, d):
         loss, pull = logistic.loss_and_pull(margins, weights)
         assert loss >= 0.0 and ((pull >= 0) & (pull <= weights)).all()
         assert (logistic.slopes(pull, weights) <= 0.2501 * weights).all()
+    assert np.isfinite(logistic.slope_sums(tied(rng, k), clicks, keys < 0.5, rng.random())).all()
+    assert np.isin(pairs.fingerprints(tied(rng, k, d), rng.random(d)) >> 16, 0).all()
     n = k + int(rng.integers(0, 9))
     scores = tied(rng, n)
     shown = rng.permutation(n)[:k]

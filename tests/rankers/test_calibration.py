@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp import FairExp, PairRank, Query
+from fairexp.kernels.learning.logistic import slope_sums
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.parts.calibration import CAUTION, CLEAR, Calibration, Slope
 from fairexp.types import CERTAIN, SURE
@@ -50,15 +51,17 @@ def test_the_slope_is_that_by_which_clicks_come(slope):
     rng = np.random.default_rng(0)
     found = Slope()
     for _ in range(2_000):
-        z = np.abs(rng.normal(size=3))
-        found.check(np.where(rng.random(3) < sigma(slope * z), z, -z))
+        for z in np.abs(rng.normal(size=3)):
+            better = rng.random() < sigma(slope * z)
+            found.check(np.array([z, 0.0]), np.array([better, not better]), np.ones(2, dtype=bool))
     assert found.value == pytest.approx(slope, abs=0.1)
     assert found.at_least <= slope <= found.value + 0.2
 
 
 def test_predictions_that_overflow_change_nothing():
     slope = Slope()
-    slope.check(np.array([1e6, 0.0]))
+    for far in (1e6, 1e100):
+        slope.check(np.array([far, 0.0]), np.array([True, False]), np.ones(2, dtype=bool))
     assert slope.value == 1.0
 
 
@@ -182,3 +185,16 @@ def test_marks_are_the_same_wherever_a_document_stands():
     calibration.check(features, np.arange(40) % 2 == 0, np.zeros(40), weight=1.0)
     for _ in range(20):
         assert not calibration.new(features[rng.permutation(40)[: rng.integers(1, 40)]]).any()
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 12), slope=st.sampled_from([0.0, 0.3, 1.0, 4.0]))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_the_step_of_a_slope_is_newtons(seed, n, slope):
+    """Against the sums written out, pair by pair."""
+    rng = np.random.default_rng(seed)
+    scores, clicks, among = rng.normal(size=n), rng.random(n) < 0.4, rng.random(n) < 0.7
+    z = np.array([scores[i] - scores[j] for i in range(n) for j in range(n) if clicks[i] and not clicks[j]])
+    z = z[[bool(among[i] and among[j]) for i in range(n) for j in range(n) if clicks[i] and not clicks[j]]]
+    pull, curvature = slope_sums(scores, clicks, among, slope)
+    assert pull == pytest.approx(float((z * sigma(-slope * z)).sum()))
+    assert curvature == pytest.approx(float((z * z * sigma(slope * z) * sigma(-slope * z)).sum()))

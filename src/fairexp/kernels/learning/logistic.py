@@ -2,7 +2,7 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.numbers import ConstFloat
+from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat
 from cython.cimports.libc.math import exp, fabs, log
 
 LARGE = cython.declare(cython.double, 1e200)
@@ -38,3 +38,26 @@ def slopes(z: ConstFloat[::1], weight: ConstFloat[::1]):
             tail = exp(-fabs(z[i]))
             slope[i] = weight[i] * tail / ((1.0 + tail) * (1.0 + tail))
     return result
+
+
+def slope_sums(scores: ConstFloat[::1], clicks: ConstBool[::1], among: ConstBool[::1], slope: cython.double) -> tuple:
+    """Over pairs of a clicked and an unclicked document `among` those that count, with z the difference of their
+    `scores` (m,): the sums of z sigma(-slope z) and of z^2 sigma'(slope z), the negative gradient by the slope of the
+    logistic loss and its curvature.
+    """
+    pull: cython.double = 0.0
+    curvature: cython.double = 0.0
+    z: cython.double
+    tail: cython.double
+    missed: cython.double
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            if clicks[i] and among[i]:
+                for j in range(scores.shape[0]):
+                    if among[j] and not clicks[j]:
+                        z = scores[i] - scores[j]
+                        tail = exp(-fabs(slope * z))
+                        missed = (tail if z >= 0.0 else 1.0) / (1.0 + tail)
+                        pull += z * missed
+                        curvature += (z * (tail / ((1.0 + tail) * (1.0 + tail)))) * z
+    return pull, curvature

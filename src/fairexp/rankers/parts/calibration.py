@@ -6,8 +6,10 @@ from math import inf, log, sqrt
 
 import numpy as np
 
-from fairexp.arrays import Bools, Bytes, Floats, Ints, State
+from fairexp.arrays import Bools, Bytes, Floats, State
 from fairexp.kernels.learning.belief import price_orders
+from fairexp.kernels.learning.logistic import slope_sums
+from fairexp.kernels.learning.pairs import fingerprints
 from fairexp.rankers.matching import Matching
 from fairexp.types import CERTAIN, SURE
 
@@ -31,9 +33,10 @@ class Slope:
     new rankings: below 1 where the model promised too much. Where clicks have no noise it is the probability that the
     order is right; with noise, which makes right orders look wrong more often than the reverse, the least that it is.
 
-    >>> slope = Slope()
-    >>> for _ in range(50):
-    ...     slope.check(np.array([2.0, -2.0]))  # right as often as wrong
+    >>> slope, both = Slope(), np.array([True, True])
+    >>> for _ in range(50):  # the better one is clicked as often as the worse
+    ...     slope.check(np.array([2.0, 0.0]), np.array([True, False]), both)
+    ...     slope.check(np.array([2.0, 0.0]), np.array([False, True]), both)
     >>> bool(slope.value < 0.05)
     True
     """
@@ -42,13 +45,11 @@ class Slope:
         self.value = 1.0
         self._curvature = TRUST
 
-    def check(self, margins: Floats, weight: float = 1.0) -> None:
-        """Take note of preferences that came true, each predicted with a difference of scores in `margins` (m,)."""
-        if len(margins) == 0:
-            return
-        missed = 1.0 / (1.0 + np.exp(np.minimum(self.value * margins, 500.0)))
-        self._curvature += weight * float((missed * (1.0 - missed) * margins) @ margins)
-        self.value = max(self.value + weight * float(missed @ margins) / self._curvature, 0.0)
+    def check(self, scores: Floats, clicks: Bools, among: Bools, weight: float = 1.0) -> None:
+        """Take note of preferences that came true: those clicked over the others, `among` the documents that count."""
+        pull, curvature = slope_sums(scores, clicks, among, self.value)
+        self._curvature += weight * curvature
+        self.value = max(self.value + weight * pull / self._curvature, 0.0)
 
     @property
     def at_least(self) -> float:
@@ -79,27 +80,19 @@ class Calibration:
     def __init__(self, n_features: int) -> None:
         self.all, self.first = Slope(), Slope()
         self._probe: Floats = np.random.default_rng(n_features).random(n_features) + 0.5
-        self._marks = np.zeros(N_MARKS // 8, dtype=np.uint8)
+        self._marks: Bools = np.zeros(N_MARKS, dtype=np.bool_)
 
     def check(self, features: Floats, clicks: Bools, scores: Floats, *, weight: float) -> None:
         """Compare `clicks` (m,) on examined documents with their `scores` (m,), and note them as learned from."""
-        places, bits = self._places(features)
-        new = (self._marks[places] & bits) == 0
-        self.all.check(_margins(scores, clicks, ~clicks), weight)
-        self.first.check(_margins(scores, clicks & new, ~clicks & new), weight)
-        np.bitwise_or.at(self._marks, places, bits)
+        numbers = fingerprints(features, self._probe)
+        new = ~self._marks[numbers]
+        self.all.check(scores, clicks, np.ones(len(scores), dtype=np.bool_), weight)
+        self.first.check(scores, clicks, new, weight)
+        self._marks[numbers] = True
 
     def new(self, features: Floats) -> Bools:
         """Which documents (m,) were never learned from."""
-        places, bits = self._places(features)
-        return np.asarray((self._marks[places] & bits) == 0)
-
-    def _places(self, features: Floats) -> tuple[Ints, Bytes]:
-        """Where each document (m,) has its mark: the byte and the bit."""
-        # A sum by rows, unlike a product of matrices, has the same bits wherever a document stands.
-        sums = (features * self._probe).sum(axis=1).view(np.uint64)
-        numbers = (sums * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
-        return (numbers >> np.uint64(3)).astype(np.int64), np.uint8(1) << (numbers & np.uint64(7)).astype(np.uint8)
+        return np.asarray(~self._marks[fingerprints(features, self._probe)])
 
     def costs(self, scores: Floats, kept: Bools) -> Bytes:
         """What reversing the order of falling `scores` (n,) is expected to cost (n, n): see `Belief.regret`.
@@ -115,20 +108,15 @@ class Calibration:
         """Go on from another; with other features or units no document can be known again, so none counts as new."""
         arrays = before.state()
         if not matching.is_identity:
-            arrays["marks"] = np.full_like(self._marks, 255)
+            arrays["marks"] = np.full(N_MARKS // 8, 255, dtype=np.uint8)
         self.restore(arrays)
 
     def state(self) -> State:
         own: State = {f"all.{key}": value for key, value in self.all.state().items()}
         own.update({f"first.{key}": value for key, value in self.first.state().items()})
-        return {**own, "marks": self._marks.copy()}
+        return {**own, "marks": np.packbits(self._marks)}
 
     def restore(self, arrays: State) -> None:
         self.all.restore({key[4:]: value for key, value in arrays.items() if key.startswith("all.")})
         self.first.restore({key[6:]: value for key, value in arrays.items() if key.startswith("first.")})
-        self._marks = np.array(arrays["marks"], dtype=np.uint8)
-
-
-def _margins(scores: Floats, winners: Bools, losers: Bools) -> Floats:
-    """Differences (m,) of scores of every winner and every loser."""
-    return np.subtract.outer(scores[winners], scores[losers]).ravel()
+        self._marks = np.unpackbits(np.asarray(arrays["marks"], dtype=np.uint8)).view(np.bool_)
