@@ -158,7 +158,7 @@ def test_the_commands_find_data_and_records_from_anywhere(lab: Path, monkeypatch
     pytest.importorskip("altair")
     reported: list[str] = []
     command = "fairexp.cli.commands.experiments.experiment.write_report"
-    monkeypatch.setattr(command, lambda records, _: reported.append(records.store.place))
+    monkeypatch.setattr(command, lambda records, _, **options: reported.append(records.store.place))
     file = str(lab / "own.yaml")
     done = fairexp("experiment", "run", file, "--jobs", "1")
     assert done.exit_code == 0, done.output
