@@ -48,7 +48,8 @@ class FairExp(Ranker):
     `best_template`.
 
     `slack` is how much added regret, in certain orders, a round may spend on coming within a tenth of the tolerance,
-    which keeps the gap small where that costs next to nothing; with 0 only the tolerance counts, as in the paper.
+    which keeps the gap small where that costs next to nothing; with 0, and around hosts for which an order is certain
+    or nothing (`Belief.regret`), only the tolerance counts, as in the paper.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -199,7 +200,7 @@ class FairExp(Ranker):
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
         best = find_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules)
-        if self.slack == 0.0 or not best.qualified:
+        if self.slack == 0.0 or belief.regret is None or not best.qualified:
             return best
         if all(outcome.gap <= AIM * demand.tolerance for outcome, demand in zip(best.outcomes, demands, strict=True)):
             return best
