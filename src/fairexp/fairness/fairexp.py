@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
+from fairexp.fairness.around import Around
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
 from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
@@ -38,7 +39,7 @@ OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
 
-class FairExp(Ranker):
+class FairExp(Around):
     """Shows, among the rankings that keep exposure fair, the one that least contradicts what the host is sure of.
 
     `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
@@ -69,7 +70,6 @@ class FairExp(Ranker):
     Y. Jia and H. Wang, Calibrating Explore-Exploit Trade-off for Fair Online Learning to Rank, 2021.
     """
 
-    host: Explorer
     keeps_account = True
     keeps_tolerance = True
     keeps_pins = True
@@ -95,28 +95,14 @@ class FairExp(Ranker):
         effort: int = EFFORT,
         seed: Seed = None,
     ) -> None:
-        if not isinstance(host, Explorer):
-            raise ArgumentError(
-                "host", type(host).__name__, "a ranker with an explicit belief", "Its class must derive from Explorer."
-            )
-        super().__init__(host.n_features, length=host.length, seed=seed)
-        if seed is None:
-            self.stream = host.stream
-        self.host = host
-        host.templated = True
+        super().__init__(host, seed=seed)
         self.constraints = _constraints(tolerance, beta, shares, constraints)
         self.accounts = tuple(
             Account(constraint, self.n_features, prefix=f"{OWN}{number}.")
             for number, constraint in enumerate(self.constraints)
         )
         self._told_apart_by_groups = len(self.constraints) == 1 and self.constraints[0].attributes == (GROUPS,)
-        self.keeps_history = host.keeps_history
-        self.scores_unseen = host.scores_unseen
-        self.rescaling = host.rescaling
-        self.learns_by_increments = host.learns_by_increments
-        self.uses_grades = host.uses_grades
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
-        self.relative_cost = type(self).relative_cost + host.relative_cost
         self.exposure = exposure_curve(exposure, self.length)
         self.slack = check_number("slack", slack, at_least=0.0)
         self.rules = Rules(scope, ties, effort)
@@ -158,7 +144,7 @@ class FairExp(Ranker):
             account.replace(ranking, measured)
 
     def _check_query(self, query: Query) -> None:
-        self.host._check_query(query)
+        super()._check_query(query)
         for constraint in self.constraints:
             constraint.check(query)
         n_shown = min(self.length, query.n_candidates)
@@ -199,15 +185,16 @@ class FairExp(Ranker):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
-        best = find_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules)
-        if self.slack == 0.0 or belief.regret is None or not best.qualified:
-            return best
-        if all(outcome.gap <= AIM * demand.tolerance for outcome, demand in zip(best.outcomes, demands, strict=True)):
-            return best
+        costs = belief.costs
+        if self.slack == 0.0 or belief.regret is None:
+            return find_around(query.pinned, belief.draw, demands, costs, exposure, self.rules)
         aims = [demand._replace(tolerance=AIM * demand.tolerance) for demand in demands]
-        close = find_around(query.pinned, belief.draw, aims, belief.costs, exposure, self.rules)
-        costs = belief.in_orders(close.added_regret - best.added_regret)
-        return close if close.qualified and costs <= self.slack else best
+        close = find_around(query.pinned, belief.draw, aims, costs, exposure, self.rules)
+        if close.qualified and belief.in_orders(close.added_regret) <= self.slack:
+            return close  # whatever the tolerance allows, it saves no more than that
+        best = find_around(query.pinned, belief.draw, demands, costs, exposure, self.rules)
+        saved = belief.in_orders(close.added_regret - best.added_regret)
+        return close if best.qualified and close.qualified and saved <= self.slack else best
 
     def _shown(self, ranking: Ranking) -> None:
         for account in self.accounts:
@@ -259,16 +246,6 @@ class FairExp(Ranker):
         chosen = ranking.without(np.flatnonzero(ranking.pinned).tolist())
         return chosen if self.host.remembers_positions else replace(chosen, memory=ranking.memory)
 
-    def _score(self, features: Floats) -> Floats:
-        return self.host.estimate(features)
-
-    @property
-    def learner(self) -> Ranker:
-        return self.host
-
-    def linear_model(self) -> Floats | None:
-        return self.host.linear_model()
-
     def account(self) -> Floats:
         return self.accounts[0].exposure
 
@@ -305,10 +282,10 @@ class FairExp(Ranker):
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
     ) -> Mapping[str, NDArray[np.generic]]:
         own = {key: value for key, value in memory.items() if key.startswith(OWN)}
-        return {**self.host.translated_memory(memory, matching), **own}
+        return {**super().translated_memory(memory, matching), **own}
 
     def _state(self) -> State:
-        own: State = {f"host.{key}": value for key, value in self.host.state().items()}
+        own = super()._state()
         for number, account in enumerate(self.accounts):
             own.update({f"constraint.{number}.{key}": value for key, value in account.state().items()})
         return own
@@ -320,14 +297,12 @@ class FairExp(Ranker):
         return own
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
-        if key.startswith("host."):
-            return self.host.fits(key[5:], value, expected)
-        if ".ledgers." in key:
+        if key.startswith("constraint.") and ".ledgers." in key:
             return fits_records(value, expected)
         return super().fits(key, value, expected)
 
     def _restore(self, arrays: State) -> None:
-        self.host.restore(_part(arrays, "host."))
+        super()._restore(arrays)
         for number, account in enumerate(self.accounts):
             account.restore(_part(arrays, f"constraint.{number}."))
 
