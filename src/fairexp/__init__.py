@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from fairexp.rankers.pairrank import PairRank
     from fairexp.rankers.pdgd import PDGD
     from fairexp.rankers.pdgd_neural import NeuralPDGD
+    from fairexp.reliability import Reliability
     from fairexp.types import Belief, Query, Ranking
 
 __version__ = "0.1.0"
@@ -105,6 +106,7 @@ _HOMES = {
     "Ranker": "rankers.base",
     "Ranking": "types",
     "RecurRank": "rankers.bandits.recurrank",
+    "Reliability": "reliability",
     "SimMGD": "rankers.descent.similarity",
     "TopRank": "rankers.bandits.toprank",
     "UniRank": "rankers.bandits.unirank",
@@ -154,6 +156,7 @@ __all__ = [
     "Ranker",
     "Ranking",
     "RecurRank",
+    "Reliability",
     "SimMGD",
     "TopRank",
     "UniRank",

@@ -163,7 +163,11 @@ def test_learning_from_clicks(rng, k, d):
         loss, pull = logistic.loss_and_pull(margins, weights)
         assert loss >= 0.0 and ((pull >= 0) & (pull <= weights)).all()
         assert (logistic.slopes(pull, weights) <= 0.2501 * weights).all()
-    assert np.isfinite(logistic.slope_sums(tied(rng, k), clicks, keys < 0.5, rng.random())).all()
+    sums = np.zeros((3, 10))
+    assert np.isfinite(logistic.slope_sums(tied(rng, k), clicks, keys < 0.5, rng.random(), 0.5, sums)).all()
+    logistic.graded_sums(tied(rng, k), rng.integers(0, 3, k), rng.random(), sums)
+    logistic.graded_sums(np.full(k, np.inf), rng.integers(0, 3, k), 1.0, sums)  # differences that are no numbers
+    assert (sums[2] <= sums[0]).all() and (sums[1] <= sums[0]).all() and (2 * sums[1] >= sums[0] - 1e-9).all()
     assert np.isin(pairs.fingerprints(tied(rng, k, d), rng.random(d)) >> 16, 0).all()
     n = k + int(rng.integers(0, 9))
     scores = tied(rng, n)
@@ -376,16 +380,17 @@ def test_text_of_any_kind(text, width, n_rows):
     ),
     st.integers(0, 5),
     st.integers(1, 5),
+    st.booleans(),
 )
-def test_text_that_is_nearly_right(lines, width, n_rows):
+def test_text_that_is_nearly_right(lines, width, n_rows, has_query):
     text = "".join(
-        f"{grade} qid:{query} {' '.join(f'{feature}:{value!r}' for feature, value in features)}\n"
+        f"{grade} {f'qid:{query}' * has_query} {' '.join(f'{feature}:{value!r}' for feature, value in features)}\n"
         for grade, query, features in lines
     )
-    check_parsing(text.encode(), width, n_rows)
+    check_parsing(text.encode(), width, n_rows, has_query)
 
 
-def check_parsing(text, width, n_rows):
+def check_parsing(text, width, n_rows, has_query=True):
     """Parse to the end, as a caller would; a copy of exactly this size, so that no byte beyond it is read unseen."""
     block = np.array(list(text + b"\n"), dtype=np.uint8)
     before_comments = [line.partition(b"#")[0] for line in text.split(b"\n")]
@@ -395,7 +400,9 @@ def check_parsing(text, width, n_rows):
     while code == letor.FULL:
         features, grades = np.empty((n_rows, width), dtype=np.float32), np.empty(n_rows, dtype=np.int64)
         runs, odd = np.empty((n_rows, 4), dtype=np.int64), np.empty((2 * width + 2, 4), dtype=np.int64)
-        code, stop, rows, n_runs, n_odd, _, begin, end = letor.parse_lines(block, at, features, grades, runs, odd)
+        code, stop, rows, n_runs, n_odd, _, begin, end = letor.parse_lines(
+            block, at, features, grades, runs, odd, has_query
+        )
         assert at <= stop <= len(block) and 0 <= begin <= end <= len(block)
         assert rows <= n_rows and n_runs <= rows + (code > letor.FULL) and n_odd <= len(odd)
         assert code != letor.FULL or stop > at

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp import FairExp, PairRank, Query
-from fairexp.kernels.learning.logistic import slope_sums
+from fairexp import PDGD, FairExp, PairRank, Query
+from fairexp.kernels.learning.logistic import graded_sums, slope_sums
 from fairexp.rankers.logistic import PairwiseLogistic
+from fairexp.rankers.matching import Matching
 from fairexp.rankers.parts.calibration import CAUTION, CLEAR, Calibration, Slope
+from fairexp.reliability import N_BINS, Predictions, from_summary, pooled
 from fairexp.types import CERTAIN, SURE
 from fairexp.users.dependent import dependent_clicks
 
@@ -24,7 +26,8 @@ def sigma(z):
 def told(value, at_least):
     """A slope as if checks had told these."""
     slope = Slope()
-    slope.restore({"value": np.array(value), "curvature": np.array((CAUTION / max(value - at_least, 1e-9)) ** 2)})
+    curvature = (CAUTION / max(value - at_least, 1e-9)) ** 2
+    slope.restore({**slope.state(), "value": np.array(value), "curvature": np.array(curvature)})
     return slope
 
 
@@ -187,6 +190,15 @@ def test_marks_are_the_same_wherever_a_document_stands():
         assert not calibration.new(features[rng.permutation(40)[: rng.integers(1, 40)]]).any()
 
 
+def binned(z, slope):
+    """The table of predictions written out: of differences by which the preferred document was above the other."""
+    sums = np.zeros((3, N_BINS))
+    for each in z:
+        p = sigma(slope * abs(each))
+        sums[:, min(int((p - 0.5) * 2 * N_BINS), N_BINS - 1)] += 1.0, p, float(each > 0)
+    return sums
+
+
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 12), slope=st.sampled_from([0.0, 0.3, 1.0, 4.0]))
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_the_step_of_a_slope_is_newtons(seed, n, slope):
@@ -195,6 +207,59 @@ def test_the_step_of_a_slope_is_newtons(seed, n, slope):
     scores, clicks, among = rng.normal(size=n), rng.random(n) < 0.4, rng.random(n) < 0.7
     z = np.array([scores[i] - scores[j] for i in range(n) for j in range(n) if clicks[i] and not clicks[j]])
     z = z[[bool(among[i] and among[j]) for i in range(n) for j in range(n) if clicks[i] and not clicks[j]]]
-    pull, curvature = slope_sums(scores, clicks, among, slope)
+    sums = np.zeros((3, N_BINS))
+    pull, curvature = slope_sums(scores, clicks, among, slope, 0.25, sums)
+    assert sums == pytest.approx(0.25 * binned(z, slope))
     assert pull == pytest.approx(float((z * sigma(-slope * z)).sum()))
     assert curvature == pytest.approx(float((z * z * sigma(slope * z) * sigma(-slope * z)).sum()))
+
+
+def test_orders_by_grades_are_binned_as_written_out():
+    rng = np.random.default_rng(2)
+    scores, grades, sums = rng.normal(size=15), rng.integers(0, 4, 15), np.zeros((3, N_BINS))
+    graded_sums(scores, grades, 1.3, sums)
+    better = [(i, j) for i in range(15) for j in range(15) if grades[i] > grades[j]]
+    assert sums == pytest.approx(binned([scores[i] - scores[j] for i, j in better], 1.3))
+    assert sums[0].sum() == len(better)
+
+
+def played(ranker, rounds=150, seed=0):
+    queries, rng = linear_world(seed), np.random.default_rng(seed)
+    reader = dependent_clicks("perfect", seed=seed)
+    for _ in range(rounds):
+        query, grades = queries[rng.integers(len(queries))]
+        ranking = ranker.rank(query)
+        ranker.update(ranking, reader.visit_many([grades[ranking.shown]]).clicks[0])
+    return ranker
+
+
+def test_a_fair_ranker_hands_on_how_reliable_its_host_is():
+    fair = played(FairExp(PairRank(8, seed=1), tolerance=0.1))
+    found, own = fair.reliability(), fair.host.reliability()
+    assert np.array_equal(found.all.sums, own.all.sums) and found.all.sums[0].sum() > 100
+    assert 0 < found.first.sums[0].sum() < found.all.sums[0].sum()
+    before = found.all.sums.copy()
+    played(fair, 20, seed=1)
+    assert np.array_equal(found.all.sums, before) and fair.reliability().all.sums[0].sum() > before[0].sum()
+
+
+def test_there_is_none_where_beliefs_are_not_calibrated():
+    assert PairRank(8, certainty="paper").reliability() is None
+    assert PDGD(8).reliability() is None and FairExp(PDGD(8), tolerance=0.1).reliability() is None
+
+
+def test_reliability_goes_along_when_a_ranker_takes_over():
+    before, after = played(PairRank(8, seed=1)), PairRank(8, seed=2)
+    names = [str(number) for number in range(8)]
+    after.take_over(before, Matching.by_name(names[::-1], before=names))
+    assert np.array_equal(after.reliability().all.sums, before.reliability().all.sums)
+
+
+def test_predictions_of_several_runs_are_summed():
+    one, two = (played(PairRank(8, seed=seed), 60, seed).reliability() for seed in (1, 2))
+    both = pooled([one, from_summary(two.summary())])
+    assert both.all.sums == pytest.approx(one.all.sums + two.all.sums) and both.grades is None
+    for row in both.all.rows(at_least=5.0):
+        assert row["from"] <= row["predicted"] <= row["to"] and row["low"] <= row["held"] <= row["high"]
+        assert row["comparisons"] >= 5.0
+    assert Predictions(np.zeros((3, N_BINS))).rows() == []

@@ -144,7 +144,10 @@ class Version(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """A policy and where it stands; `theta` is its linear model in short, where it has one."""
+    """A policy and where it stands; `theta` is its linear model in short, where it has one.
+
+    `reliability` is how far clicks bore out what its ranker thought probable, where it says how probable orders are.
+    """
 
     policy: str
     state: str
@@ -158,6 +161,7 @@ class Policy(Struct, frozen=True):
     log_entries: int
     latency: dict[str, float] | None
     theta: dict[str, Any] | None
+    reliability: dict[str, Any] | None
     features: list[dict[str, Any]]
 
 

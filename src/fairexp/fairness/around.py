@@ -13,6 +13,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
+from fairexp.reliability import Reliability
 from fairexp.types import Query, Ranking
 
 _HOST = "host."
@@ -50,6 +51,9 @@ class Around(Ranker):
 
     def linear_model(self) -> Floats | None:
         return self.host.linear_model()
+
+    def reliability(self) -> Reliability | None:
+        return self.host.reliability()
 
     def translated_memory(
         self, memory: Mapping[str, NDArray[np.generic]], matching: Matching

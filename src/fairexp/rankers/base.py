@@ -19,6 +19,7 @@ from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.parts.traits import Traits
+from fairexp.reliability import Reliability
 from fairexp.types import Query, Ranking
 from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count, whole_signature
 
@@ -219,6 +220,10 @@ class Ranker(Traits, ABC):
 
         None where scores say nothing of the kind.
         """
+        return None
+
+    def reliability(self) -> Reliability | None:
+        """How orders turned out in clicks, by how probable it had thought them; None where it does not say."""
         return None
 
     def translated(self, ranking: Ranking, matching: Matching) -> Ranking:

@@ -21,6 +21,7 @@ from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows, scatter_rows
 from fairexp.rankers.parts.calibration import Calibration
 from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
+from fairexp.reliability import Reliability
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
 
@@ -248,6 +249,9 @@ class PairRank(Explorer):
 
     def click_log_odds(self) -> float:
         return self.calibration.all.value
+
+    def reliability(self) -> Reliability | None:
+        return self.calibration.reliability() if self.certainty == "checked" else None
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
         if self.regularization == "evidence":

@@ -18,7 +18,7 @@ from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.disparities import Disparities
 from fairexp.simulation.interrupts import Interrupts
-from fairexp.simulation.meter import Meter, PlayedRound, checkpoints
+from fairexp.simulation.meter import GradedOrders, Meter, PlayedRound, checkpoints
 from fairexp.simulation.recorder import NOTHING_MORE, Recorder, Recording
 from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
 from fairexp.simulation.trace import Trace
@@ -83,7 +83,7 @@ def simulate(
     does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
     meter = Meter(exposure=exposure, shares=shares, irrelevant=irrelevant)
-    disparities = Disparities(exposure=exposure, shares=shares)
+    disparities, orders = Disparities(exposure=exposure, shares=shares), GradedOrders(ranker)
     marks = checkpoints(rounds, n_points)
     recorder = Recorder(recording, train, exposure=exposure, shares=shares, seed=seed)
     tally = Tally()
@@ -99,6 +99,7 @@ def simulate(
         for played in play(ranker, data, user, rounds=rounds, rng=rng, propensity=recorder.propensity):
             row = {**meter.row(played), **recorder.columns(played)}
             disparities.add(played)
+            orders.add(played)
             if played.number in marks:
                 row[HELDOUT_NDCG.name] = None if heldout is None else meter.heldout_ndcg(ranker, heldout)
                 tally.points.append(row)
@@ -111,6 +112,7 @@ def simulate(
     seconds = time.perf_counter() - started
     measured = meter.heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
     result = tally.result(seconds=seconds, interrupted=interrupted, validation_ndcg=measured)
+    result.reliability = orders.reliability()
     result.measures.update(disparities.measures() | recorder.measures())
     if folder is not None:
         result.write(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.data import Dataset
 from fairexp.fairness.ledger import Ledger
+from fairexp.kernels.learning.logistic import graded_sums
 from fairexp.kernels.measures.quality import shown_quality
 from fairexp.measures import (
     ADDED_REGRET,
@@ -27,10 +28,14 @@ from fairexp.metrics import GAMMA, dataset_ndcg, misordered_pairs
 from fairexp.metrics.grades import MAX_GRADE
 from fairexp.metrics.ndcg import discounts
 from fairexp.rankers.base import Ranker
+from fairexp.reliability import N_BINS, Predictions, Reliability
 from fairexp.types import Ranking
 
 if TYPE_CHECKING:
     from fairexp.offpolicy.propensity import Propensity
+
+GRADED_EVERY = 20
+"""Rounds from one in which candidates' orders are compared with their grades to the next: that takes all pairs."""
 
 _GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
 
@@ -116,6 +121,30 @@ class Meter:
             return float(found.mean())
         relevant = np.maximum.reduceat(dataset.grades, dataset.offsets[:-1]) > 0
         return float(found[relevant].mean()) if relevant.any() else None
+
+
+class GradedOrders:
+    """How many orders are right by the grades, by how probable the ranker thinks them, every 20th round."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        self._ranker = ranker
+        self._has_beliefs = ranker.reliability() is not None
+        self._sums = np.zeros((3, N_BINS))
+        self._log_odds: float | None = None
+
+    def add(self, played: PlayedRound) -> None:
+        """Take in a round that was learned from."""
+        to_go = -played.number % GRADED_EVERY
+        if to_go == 1 and self._has_beliefs:  # as it will be when the next round is ranked
+            self._log_odds = self._ranker.learner.click_log_odds()
+        if to_go == 0 and self._log_odds is not None and played.ranking.belief is not None:
+            scores = np.ascontiguousarray(played.ranking.belief.scores, dtype=np.float64)
+            graded_sums(scores, np.asarray(played.relevance, dtype=np.int64), self._log_odds, self._sums)
+
+    def reliability(self) -> Reliability | None:
+        """How clicks bore out what the ranker thought, with what the grades say; None where it does not say."""
+        found = self._ranker.reliability()
+        return None if found is None else replace(found, grades=Predictions(self._sums.copy()))
 
 
 def checkpoints(rounds: int, n_points: int = 40) -> set[int]:

@@ -27,8 +27,11 @@ from fairexp.measures import (
     VALIDATION_NDCG,
     Measure,
 )
+from fairexp.reliability import Reliability
 
 SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"
+RELIABILITY = "reliability"
+"""Under this name a result's summary has `Reliability.summary`."""
 _UF, _ADDED_REGRET, _MISORDERED, _QUALIFIED = UF.name, ADDED_REGRET.name, MISORDERED.name, QUALIFIED.name
 
 
@@ -44,6 +47,8 @@ class Result:
     interrupted: bool = False
     points: list[dict[str, Any]] = field(default_factory=list, repr=False)
     """The trace's rows at the checkpoints."""
+    reliability: Reliability | None = field(default=None, repr=False)
+    """How far the ranker's beliefs were borne out, by clicks and by grades, where it has calibrated ones."""
 
     def __getitem__(self, measure: Measure) -> float | None:
         return self.measures.get(measure)
@@ -57,7 +62,8 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """All but the points, for `result.json`: measures by name."""
         measures = {measure.name: value for measure, value in self.measures.items()}
-        return {"rounds": self.rounds, "interrupted": self.interrupted, **measures}
+        told = {"rounds": self.rounds, "interrupted": self.interrupted, **measures}
+        return told if self.reliability is None else {**told, RELIABILITY: self.reliability.summary()}
 
     def write(self, folder: Path) -> None:
         """Keep the summary in the folder of the run."""

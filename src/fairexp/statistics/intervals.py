@@ -10,6 +10,8 @@ from fairexp.statistics.student import lower_tail, quantile
 
 LEVEL = 0.95
 """The confidence of every interval."""
+NORMAL = 1.959963984540054
+"""The quantile of the normal distribution that goes with it."""
 Correlation = Sequence[Sequence[float]]
 
 
@@ -90,6 +92,22 @@ def effect(values: Iterable[float], correlation: Correlation | None = None) -> E
     half = _half_width(freedom, error)
     bare = Effect(mean, mean - half, mean + half, None, n, n, error, freedom)
     return replace(bare, p=bare.p_at(0.0))
+
+
+def share_interval(share: float, n: float) -> tuple[float, float]:
+    """The 95% interval of a share that was counted in `n` trials (Wilson, 1927); `n` may be a sum of weights.
+
+    >>> [round(end, 4) for end in share_interval(0.8, 100)]
+    [0.7112, 0.8666]
+    >>> share_interval(1.0, 0.0)
+    (0.0, 1.0)
+    """
+    if n <= 0.0:
+        return 0.0, 1.0
+    z2 = NORMAL * NORMAL
+    middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n)
+    half = NORMAL * math.sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n)) / (1.0 + z2 / n)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def _left(correlation: Correlation) -> tuple[float, float]:

@@ -18,7 +18,10 @@ from tests.service.policies.test_constraints import body, policy
 from tests.service.worlds import rank_body
 
 Start = Callable[..., Live]
-CHARTS = ("unfairness", "exposure", "qualified", "regret", "cost", "learning", "clicks", "weights", "latency")
+CHARTS = (
+    *("unfairness", "exposure", "qualified", "regret", "cost", "learning", "clicks", "weights", "reliability"),
+    "latency",
+)
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 
 

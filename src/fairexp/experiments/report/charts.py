@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairexp.charts import Manner, charts, frontier_chart, violations_chart
+from fairexp.charts import Manner, charts, frontier_chart, reliability_chart, violations_chart
 from fairexp.charts.rows import Row, Summing
 from fairexp.experiments.claims.evidence import added_regret
 from fairexp.experiments.claims.results import Results
@@ -21,6 +21,8 @@ from fairexp.measures import (
     UF,
     Measure,
 )
+from fairexp.reliability import from_summary, pooled
+from fairexp.simulation.result import RELIABILITY
 from fairexp.statistics.paired import Pair, Shared, effect_over, independent
 
 BINS = 15
@@ -118,6 +120,19 @@ def violation_charts(results: Results) -> dict[str, Any]:
                 title = f"{family}{' (synthetic)' if synthetic else ''}, {user} users"
                 over = intervals(results, f"{labels[0]}/{user}")
                 made[f"{family}-{user}"] = violations_chart(rows, title=title, over=over)
+    return made
+
+
+def reliability_charts(results: Results) -> dict[str, Any]:
+    """How far beliefs were borne out, by clicks and by grades: all runs of a setting and ranker that has such."""
+    made = {}
+    for setting in results.settings:
+        for ranker in results.rankers:
+            own = [run for run in results.main if run.setting == setting and run.ranker == ranker]
+            found = [from_summary(run.result[RELIABILITY]) for run in own if RELIABILITY in run.result]
+            if found:
+                title = f"{results.name(ranker)}: {results.title(setting)}"
+                made[f"{setting}-{ranker}"] = reliability_chart(pooled(found), title=title)
     return made
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fairexp.charts.extra import vl_convert
 from fairexp.charts.figures import Spec
 from fairexp.charts.pages import render
+from fairexp.charts.reliability import DEFINITION
 from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER
 from fairexp.experiments.claims.judgement import Finding
 from fairexp.experiments.claims.results import Results
@@ -73,6 +74,8 @@ def page_html(
         settings=[_section(results, setting, comparisons, specs) for setting in results.settings],
         glance=_glance(results),
         frontier=frontier_section(results, found, list(specs)),
+        reliability=[name for name in specs if name.startswith("reliability-")],
+        reliable=DEFINITION,
         violations=[name for name in specs if name.startswith("violations-")],
         facts=_facts(results),
         groups=_as_text(groups_table(results)),

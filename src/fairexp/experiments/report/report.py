@@ -18,7 +18,13 @@ from fairexp.experiments.claims.paper import judge_all
 from fairexp.experiments.claims.results import Results, read_results
 from fairexp.experiments.frontier.tables import frontier_record
 from fairexp.experiments.frontier.verdicts import Frontier, frontiers
-from fairexp.experiments.report.charts import families, frontier_charts, setting_charts, violation_charts
+from fairexp.experiments.report.charts import (
+    families,
+    frontier_charts,
+    reliability_charts,
+    setting_charts,
+    violation_charts,
+)
 from fairexp.experiments.report.files import write_csv, write_latex
 from fairexp.experiments.report.page import page_html
 from fairexp.experiments.report.tables import all_tables, anchor, compare
@@ -88,6 +94,7 @@ def chart_specs(results: Results, found: Sequence[Frontier] = ()) -> dict[str, S
         for name, chart in setting_charts(results, setting).items():
             made[f"{anchor(setting)}-panel-{name}"] = chart
     made.update({f"frontier-{anchor(name)}": chart for name, chart in frontier_charts(results, found).items()})
+    made.update({f"reliability-{anchor(name)}": chart for name, chart in reliability_charts(results).items()})
     made.update({f"violations-{name}": chart for name, chart in violation_charts(results).items()})
     return {name: chart.to_dict(validate=False) for name, chart in made.items()}
 

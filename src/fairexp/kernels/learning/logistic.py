@@ -2,7 +2,7 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat
+from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
 from cython.cimports.libc.math import exp, fabs, log
 
 LARGE = cython.declare(cython.double, 1e200)
@@ -40,10 +40,35 @@ def slopes(z: ConstFloat[::1], weight: ConstFloat[::1]):
     return result
 
 
-def slope_sums(scores: ConstFloat[::1], clicks: ConstBool[::1], among: ConstBool[::1], slope: cython.double) -> tuple:
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _note(p: cython.double, held: cython.bint, weight: cython.double, sums: cython.double[:, ::1]) -> cython.void:
+    """Count an order that was given the probability `p` of 1/2 or more in its bin of `sums` (3, B)."""
+    bin: cython.Py_ssize_t
+    if p >= 0.5:  # not so if it is not a number
+        bin = min(cython.cast(cython.Py_ssize_t, (p - 0.5) * 2.0 * sums.shape[1]), sums.shape[1] - 1)
+        sums[0, bin] += weight
+        sums[1, bin] += weight * p
+        if held:
+            sums[2, bin] += weight
+
+
+def slope_sums(
+    scores: ConstFloat[::1],
+    clicks: ConstBool[::1],
+    among: ConstBool[::1],
+    slope: cython.double,
+    weight: cython.double,
+    sums: cython.double[:, ::1],
+) -> tuple:
     """Over pairs of a clicked and an unclicked document `among` those that count, with z the difference of their
     `scores` (m,): the sums of z sigma(-slope z) and of z^2 sigma'(slope z), the negative gradient by the slope of the
     logistic loss and its curvature.
+
+    To `sums` (3, B) each pair is added with its `weight`, in the bin of the probability p of the order by scores, from
+    1/2 to 1: the pair, p, and the pair once more if the order held. Ties have no order.
     """
     pull: cython.double = 0.0
     curvature: cython.double = 0.0
@@ -60,4 +85,19 @@ def slope_sums(scores: ConstFloat[::1], clicks: ConstBool[::1], among: ConstBool
                         missed = (tail if z >= 0.0 else 1.0) / (1.0 + tail)
                         pull += z * missed
                         curvature += (z * (tail / ((1.0 + tail) * (1.0 + tail)))) * z
+                        if z != 0.0:
+                            _note(1.0 / (1.0 + tail), z > 0.0, weight, sums)
     return pull, curvature
+
+
+def graded_sums(scores: ConstFloat[::1], grades: ConstInt[::1], slope: cython.double, sums: cython.double[:, ::1]):
+    """Add to `sums` (3, B), as `slope_sums` does, all pairs of documents of different `grades` (n,): an order holds if
+    the better document has the higher of the `scores` (n,).
+    """
+    z: cython.double
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            for j in range(i):
+                z = scores[i] - scores[j]
+                if grades[i] != grades[j] and z != 0.0:
+                    _note(1.0 / (1.0 + exp(-fabs(slope * z))), (z > 0.0) == (grades[i] > grades[j]), 1.0, sums)

@@ -11,6 +11,7 @@ from fairexp.kernels.learning.belief import price_orders
 from fairexp.kernels.learning.logistic import slope_sums
 from fairexp.kernels.learning.pairs import fingerprints
 from fairexp.rankers.matching import Matching
+from fairexp.reliability import N_BINS, Predictions, Reliability
 from fairexp.types import CERTAIN, SURE
 
 TRUST = 1.0
@@ -44,10 +45,11 @@ class Slope:
     def __init__(self) -> None:
         self.value = 1.0
         self._curvature = TRUST
+        self._sums: Floats = np.zeros((3, N_BINS))
 
     def check(self, scores: Floats, clicks: Bools, among: Bools, weight: float = 1.0) -> None:
         """Take note of preferences that came true: those clicked over the others, `among` the documents that count."""
-        pull, curvature = slope_sums(scores, clicks, among, self.value)
+        pull, curvature = slope_sums(scores, clicks, among, self.value, weight, self._sums)
         self._curvature += weight * curvature
         self.value = max(self.value + weight * pull / self._curvature, 0.0)
 
@@ -56,11 +58,17 @@ class Slope:
         """What the slope is but for bad luck."""
         return max(self.value - CAUTION / sqrt(self._curvature), 0.0)
 
+    def predictions(self) -> Predictions:
+        """How all that was predicted turned out, each with the slope of its time."""
+        return Predictions(self._sums.copy())
+
     def state(self) -> State:
-        return {"value": np.array(self.value), "curvature": np.array(self._curvature)}
+        numbers = {"value": np.array(self.value), "curvature": np.array(self._curvature)}
+        return {**numbers, "predictions": self._sums.copy()}
 
     def restore(self, arrays: State) -> None:
         self.value, self._curvature = float(arrays["value"]), float(arrays["curvature"])
+        self._sums = np.array(arrays["predictions"], dtype=np.float64)
 
 
 class Calibration:
@@ -103,6 +111,10 @@ class Calibration:
         costs, slope, claimed = kept.view(np.uint8), self.all.value, min(self.first.at_least, self.all.value)
         price_orders(scores, slope, costs, SURE, CERTAIN, CLEAR * slope / claimed if claimed > 0.0 else inf)
         return costs
+
+    def reliability(self) -> Reliability:
+        """How all checks turned out, and those of documents met for the first time."""
+        return Reliability(self.all.predictions(), self.first.predictions())
 
     def take_over(self, before: Calibration, matching: Matching) -> None:
         """Go on from another; with other features or units no document can be known again, so none counts as new."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from fairexp.service.policies.spec import PolicySpec
 
@@ -100,6 +100,28 @@ class ThetaInfo(BaseModel):
     largest: list[dict[str, Any]]
 
 
+class ReliabilityBin(BaseModel):
+    """Orders that the ranker thought about as probable, and the share of them that clicks bore out."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    low_end: float = Field(alias="from", description="Where the bin of probabilities begins.")
+    to: float
+    comparisons: float = Field(description="How many preferences of clicks it comes from; pairs of a list share one.")
+    predicted: float = Field(description="The mean probability.")
+    held: float = Field(description="The share that held.")
+    low: float = Field(description="Where its 95% interval begins.")
+    high: float
+
+
+class ReliabilityInfo(BaseModel):
+    """How orders turned out that the ranker had thought probable; `first`: of documents never learned from before."""
+
+    summary: str
+    all: list[ReliabilityBin]
+    first: list[ReliabilityBin]
+
+
 class PolicyInfo(BaseModel):
     """A policy and where it stands."""
 
@@ -115,6 +137,7 @@ class PolicyInfo(BaseModel):
     log_entries: int
     latency: dict[str, float] | None = Field(description="Of the latest rankings of this process, in milliseconds.")
     theta: ThetaInfo | None
+    reliability: ReliabilityInfo | None = Field(description="Null for rankers without calibrated beliefs.")
     features: list[dict[str, Any]] = Field(description="What was seen of each feature, and how it is scaled.")
 
 

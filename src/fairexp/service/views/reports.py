@@ -47,6 +47,7 @@ def policy_report(live: LivePolicy, *, kept: list[int]) -> dict[str, Any]:
             "updates": totals.updates,
             "log_entries": runtime.seq,
             "theta": _theta(runtime),
+            "reliability": _reliability(runtime),
         }
 
 
@@ -74,6 +75,13 @@ def _theta(runtime: Runtime) -> dict[str, Any] | None:
         "norm": float(np.linalg.norm(weights)),
         "largest": [{"feature": names[index], "weight": float(weights[index])} for index in largest],
     }
+
+
+def _reliability(runtime: Runtime) -> dict[str, Any] | None:
+    found = runtime.ranker.reliability()
+    if found is None:
+        return None
+    return {"summary": found.in_words(), "all": found.all.rows(), "first": found.first.rows()}
 
 
 def ranking_report(

@@ -83,8 +83,10 @@ def _charts(service: Service, policy: str, theme: str, rounds: int | None, secon
         since = None if seconds is None else service.engine.clock() - seconds
         report = fairness_report(live, points=POINTS, rounds=rounds, since=since)
         theta = policy_report(live, kept=[])["theta"]
+        with live.lock:
+            reliability = live.runtime.ranker.reliability()
         took = service.metrics.recent_seconds(policy)
-        return live_charts(report, theta=theta, seconds=took, theme=theme)
+        return live_charts(report, theta=theta, reliability=reliability, seconds=took, theme=theme)
 
     return service.charts.get((policy, theme, rounds, seconds), runtime.version, runtime.totals.rounds, make)
 

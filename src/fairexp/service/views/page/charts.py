@@ -10,7 +10,9 @@ import numpy as np
 
 from fairexp.charts.drawing import HEIGHT, WIDTH, dressed
 from fairexp.charts.extra import altair
+from fairexp.charts.reliability import DEFINITION, reliability_chart
 from fairexp.charts.style import COLOURS, FAIR_COLOURS, INK, MUTED
+from fairexp.reliability import Reliability
 from fairexp.service.views.page import definitions
 
 EDGES_MS = (0, 1, 2, 3, 5, 7.5, 10, 15, 25, 50, 100, 250, 500, 1000, 2500)
@@ -33,11 +35,17 @@ SHOWN, DRAWN = "as shown", "without fairness"
 
 
 def live_charts(
-    report: dict[str, Any], *, theta: dict[str, Any] | None, seconds: Sequence[float], theme: str
+    report: dict[str, Any],
+    *,
+    theta: dict[str, Any] | None,
+    reliability: Reliability | None,
+    seconds: Sequence[float],
+    theme: str,
 ) -> dict[str, Any]:
     """Charts by name; none before the first ranking.
 
-    `report` is a fairness report, `theta` the model in short where there is one, `seconds` how long rankings took.
+    `report` is a fairness report, `theta` the model in short and `reliability` how far it is to be believed, where
+    there are such, `seconds` how long rankings took.
     Each chart says in `usermeta.definition` what is drawn.
     """
     history = report["history"]
@@ -62,6 +70,8 @@ def live_charts(
     made["clicks"] = _clicks(report["clicks_by_position"], theme), definitions.CLICKS
     if theta is not None:
         made["weights"] = _weights(theta, theme), definitions.WEIGHTS
+    if reliability is not None:
+        made["reliability"] = reliability_chart(reliability, subtitle=reliability.in_words(), theme=theme), DEFINITION
     if seconds:
         made["latency"] = _latency(seconds, theme), definitions.LATENCY
     return {name: _told(chart, definition) for name, (chart, definition) in made.items()}
