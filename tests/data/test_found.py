@@ -49,17 +49,6 @@ def test_the_very_name_comes_first(tmp_path: Path) -> None:
     assert load("mq2008", tmp_path, cache=False).n_queries == 2
 
 
-@pytest.mark.parametrize("name", ["train.txt.query", "train.query"])
-def test_sizes_of_queries_beside_the_data_are_named(tmp_path: Path, name: str) -> None:
-    path = put(tmp_path / "train.txt", "1 1:0.5 2:0.1\n0 1:0.2\n")
-    with pytest.raises(DataError) as without:
-        read_letor(path, cache=False)
-    assert "LightGBM" not in str(without.value)
-    put(tmp_path / name, "2\n")
-    with pytest.raises(DataError, match=f"no query id.*{name} beside it seems to hold.*LightGBM"):
-        read_letor(path, cache=False)
-
-
 def test_a_feature_that_is_constant_inside_queries_is_named_with_the_way_that_works(tmp_path: Path) -> None:
     rows = [f"1 qid:{query} 1:{document} 2:{query}\n" for query in range(4) for document in range(3)]
     data = read_letor(put(tmp_path / "a.txt", "".join(rows)), cache=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairexp.arrays import Ints
 from fairexp.data.dataset import Dataset, Values
 from fairexp.data.group_files import ordered_names
+from fairexp.data.query_sizes import read_sizes, sizes_beside
 from fairexp.errors import ArgumentError, DataError
 from fairexp.validation import check_choice
 
@@ -94,6 +95,7 @@ def read_table(path: str | Path, *, columns: Columns | str | None = None, scale:
     The rows of a query need not stand together. Features are numbers, all of them finite; grades are whole numbers of
     at least 0; a column of groups, of any words, is optional. A .npz file holds arrays under such names and a matrix
     `features`; a .npy file a matrix with the columns query, grade, features, or a structured array with such names.
+    Where a CSV file has no column for the query, a file beside it may hold the sizes (`fairexp.data.query_sizes`).
     """
     place = Path(path)
     if not place.is_file():
@@ -170,15 +172,26 @@ def _from_csv(path: Path, wanted: Columns) -> pa.Table:
     names: list[str] = []
     try:
         names = csv.open_csv(path, parse_options=parse).schema.names
-        found = wanted.among(names, path)
+        has_query = wanted.query is not None or any(name.lower() in KNOWN["query"] for name in names)
+        sizes = None if has_query else sizes_beside(path)
+        added = [] if sizes is None else [KNOWN["query"][0]]
+        found = wanted.among([*names, *added], path)
         types: dict[str, pa.DataType] = dict.fromkeys(found.features or (), pa.float32())
         types.update({name: pa.string() for name in (found.query, found.group) if name is not None})
-        convert = csv.ConvertOptions(column_types=types, include_columns=[*_named(found)], strings_can_be_null=True)
-        return csv.read_csv(path, parse_options=parse, convert_options=convert)
+        read = [name for name in _named(found) if name not in added]
+        convert = csv.ConvertOptions(column_types=types, include_columns=read, strings_can_be_null=True)
+        table = csv.read_csv(path, parse_options=parse, convert_options=convert)
+        return table if sizes is None else table.append_column(*added, [_counted(sizes, path, table.num_rows)])
     except (pa.ArrowException, OSError) as error:
         told = _NUMBER.sub(lambda found: _called(names, found), str(error).splitlines()[0])
         remedy = "Features must be numbers; name those that are with --columns features=A+B."
         raise DataError(path, f"cannot be read as a table of ranking data ({told}). {remedy}") from error
+
+
+def _counted(sizes: Path, path: Path, n_rows: int) -> list[str]:
+    """The query of each row by the file of sizes: 1, 2, ..."""
+    each = read_sizes(sizes, path, n_rows=n_rows)
+    return [str(number) for number, size in enumerate(each, start=1) for _ in range(size)]
 
 
 def _from_arrow(path: Path) -> pa.Table:

@@ -1,8 +1,8 @@
 """Parsed data sets on disk, opened by memory mapping.
 
-An entry is a folder named after the source's path and the options; its `meta.json` also holds the source's size and
-time of change, so a file that changed is parsed anew in the same place. An entry is written beside its place and
-moved there in one step: no reader ever sees half of it, and of two writers one wins.
+An entry is a folder named after the source's path and the options; its `meta.json` also holds the size and time of
+change of the source, and of a file of query sizes beside it, so what changed is parsed anew in the same place. An entry
+is written beside its place and moved there in one step: no reader ever sees half of it, and of two writers one wins.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from fairexp.arrays import Ints
 from fairexp.data.letor.rows import Values
+from fairexp.data.query_sizes import sizes_beside
 
 FORMAT = 1
 _STALE_SECONDS = 24 * 3600
@@ -51,6 +52,8 @@ def identity(source: Path, **options: Any) -> dict[str, Any]:
     """What an entry must agree with to stand for `source` as it is now."""
     resolved = source.resolve()
     status = resolved.stat()
+    sizes = sizes_beside(source)
+    beside = {"sizes": [str(sizes), sizes.stat().st_size, sizes.stat().st_mtime_ns]} if sizes is not None else {}
     return {
         "format": FORMAT,
         "byteorder": sys.byteorder,
@@ -58,12 +61,13 @@ def identity(source: Path, **options: Any) -> dict[str, Any]:
         "options": options,
         "size": status.st_size,
         "mtime_ns": status.st_mtime_ns,
+        **beside,
     }
 
 
 def entry_path(key: dict[str, Any]) -> Path:
-    """Where the entry lies; size and time of change do not count, so that a new version replaces the old."""
-    lasting = {name: value for name, value in key.items() if name not in ("size", "mtime_ns")}
+    """Where the entry lies; sizes and times of change do not count, so that a new version replaces the old."""
+    lasting = {name: value for name, value in key.items() if name not in ("size", "mtime_ns", "sizes")}
     digest = hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()[:16]
     return cache_folder() / "letor" / f"{Path(key['source']).stem}-{digest}"
 

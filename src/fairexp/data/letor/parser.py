@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from fairexp.arrays import Ints
 from fairexp.data.letor.blocks import line_blocks
 from fairexp.data.letor.numbers import nearest_float32
 from fairexp.data.letor.rows import RowStore, Values
+from fairexp.data.query_sizes import read_sizes, sizes_beside
 from fairexp.errors import DataError
 from fairexp.kernels.data import letor as kernel
 
@@ -47,14 +49,21 @@ class Parsed:
             n_rows += self.runs.pop()[1]
         self.runs.append((query, n_rows))
 
+    def divide(self, sizes: Sequence[int]) -> None:
+        """Make queries 1, 2, ... of what was read as one run."""
+        self.query_numbers = {str(number + 1).encode(): number for number in range(len(sizes))}
+        self.runs = list(enumerate(sizes))
+
 
 def parse_file(path: Path, store: RowStore, *, n_features: int | None) -> Parsed:
     """Append the rows of the file to "parsed" of `store`; a row is as wide as the largest feature id so far.
 
-    Where `n_features` is given every row has that width, and a larger id is an error.
+    Where `n_features` is given every row has that width, and a larger id is an error. Where the first document has no
+    query id, none may have one, and the sizes of queries come from a file beside this one.
     """
     parsed = Parsed()
     width, line = n_features or 0, 1
+    sizes: Path | None = None
     for text in line_blocks(path):
         at = 0
         while at < len(text):
@@ -62,21 +71,26 @@ def parse_file(path: Path, store: RowStore, *, n_features: int | None) -> Parsed
             features = np.empty((n_rows, width), dtype=np.float32)
             grades, runs = np.empty(n_rows, dtype=np.int64), np.empty((n_rows, 4), dtype=np.int64)
             odd = np.empty((width + 1 + _SPARE_ODD, 4), dtype=np.int64)
-            code, stop, n, n_runs, n_odd, n_lines, *token = kernel.parse_lines(text, at, features, grades, runs, odd)
+            code, stop, n, n_runs, n_odd, n_lines, *token = kernel.parse_lines(
+                text, at, features, grades, runs, odd, sizes is None
+            )
             if code == kernel.TOO_WIDE and n_features is None:
                 width = _wider(path, kernel.largest_id(text), line + n_lines)
+                continue
+            if code == kernel.NO_QUERY and not (n or parsed.runs) and (sizes := sizes_beside(path)) is not None:
                 continue
             for entry in odd[:n_odd].tolist():
                 _settle_odd(path, text, entry, features, grades, line + _newlines(text[at : entry[2]]))
             if code not in (kernel.END, kernel.FULL):
                 problem = _problem(code, _shown(text, token[0], token[1]), width)
-                problem += _about_sizes(path) if code == kernel.NO_QUERY else ""
                 raise DataError(path, problem, line=line + n_lines)
             if n:
                 _record(parsed, text, runs[:n_runs], n, width)
                 parsed.grades.append(grades[:n].copy())
                 store.append("parsed", features[:n])
             at, line = stop, line + n_lines
+    if sizes is not None:
+        parsed.divide(read_sizes(sizes, path, n_rows=sum(n_rows for _, n_rows in parsed.runs)))
     return parsed
 
 
@@ -121,23 +135,12 @@ def _shown(text: Text, begin: int, end: int) -> str:
     return token + "..." if end - begin > 60 else token
 
 
-def _about_sizes(path: Path) -> str:
-    """What to say of a file beside it that holds the sizes of queries, as LightGBM wants them."""
-    places = [path.with_name(path.name + ending) for ending in (".query", ".group")]
-    found = next((place.name for place in [*places, path.with_suffix(".query")] if place.is_file()), None)
-    if found is None:
-        return ""
-    return (
-        f" {found} beside it seems to hold the number of rows of each query, as LightGBM has it: write those into the "
-        "lines as `qid:ID`, or make a table with a column `query` (see docs/data.md)."
-    )
-
-
 def _problem(code: int, token: str, width: int) -> str:
     """What is wrong with `token`, what was expected, and what to do."""
     problems = {
         kernel.BAD_GRADE: f"the grade is {token!r}, expected a whole number of at least 0 first on the line.",
-        kernel.NO_QUERY: f"no query id, found {token!r} where `qid:ID` is expected. Write it after the grade.",
+        kernel.NO_QUERY: f"no query id, found {token!r} where `qid:ID` is expected. Write it after the grade, "
+        "or put the sizes of queries beside the file (see docs/data.md).",
         kernel.NO_VALUE: f"feature {token!r} has no value, expected `id:value`. Leave it out to mean 0.",
         kernel.BAD_ID: f"{token!r} is no feature, expected `id:value` with a whole id of at least 1.",
         kernel.TOO_WIDE: f"feature {token!r} is beyond n_features={width}. Pass a larger n_features, or None.",

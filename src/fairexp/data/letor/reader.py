@@ -24,6 +24,7 @@ def read_letor(
     together, they are brought together in the order in which they appear. The file may be plain or compressed with
     gzip, xz or zstd. `n_features` fixes the width (the largest id otherwise). `scale="query"` maps each feature to
     [0, 1] within each query, constant ones to 0; the unscaled values are kept too, for groups by raw thresholds.
+    Where lines have no `qid:ID`, a file beside this one may hold the sizes of queries (`fairexp.data.query_sizes`).
 
     The first call writes the parsed matrices to a cache folder ($FAIREXP_CACHE, $XDG_CACHE_HOME/fairexp or
     ~/.cache/fairexp), later calls map them into memory. `cache=False`, or a folder that cannot be written, parses to

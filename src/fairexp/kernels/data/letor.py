@@ -38,6 +38,7 @@ class Reader:
 
     text: ConstByte[::1]
     at: cython.Py_ssize_t
+    has_query: cython.bint
     features: cython.float[:, ::1]
     odd: int64_t[:, ::1]
     seen: int64_t[::1]  # the last row in which each feature occurred
@@ -149,7 +150,7 @@ class Reader:
     @cython.nogil
     @cython.exceptval(check=False)
     def read_header(self, grade: cython.pointer[int64_t]) -> cython.int:
-        """Read the grade, and the query's id, which is the token in question then."""
+        """Read the grade, and the query's id, which is the token in question then (empty where lines have none)."""
         begin = self.at
         end = self.token_end(begin)
         sure = self.read_number()
@@ -163,6 +164,9 @@ class Reader:
         grade[0] = cython.cast(int64_t, self.value)
         self.skip_blanks()
         begin = self.at
+        if not self.has_query:
+            self.begin = self.end = begin
+            return _END
         self.end = self.token_end(begin)
         if self.end - begin <= 4 or not _is_query(self.text[begin : begin + 4]):
             return self.stop(_NO_QUERY, begin, begin)
@@ -274,15 +278,18 @@ def parse_lines(
     grades: int64_t[::1],
     runs: int64_t[:, ::1],
     odd: int64_t[:, ::1],
+    has_query: cython.bint,
 ) -> tuple:
     """Parse lines of `text` (n,) uint8 from `at` until its end, a problem, or a full output array.
 
     Fills `features` (r, d) and `grades` (r,); `runs` (r, 4) with the first row of each run of equal query ids, the id's
     begin and end in `text`, and the line of that row; `odd` (m >= d + 1, 4) with row, column, begin and end of the
-    numbers left to the caller. Returns (code, position, rows, runs, odd numbers, lines read, token's begin and end).
+    numbers left to the caller. Without `has_query` lines have no query id. Returns (code, position, rows, runs, odd
+    numbers, lines read, token's begin and end).
     """
     reader = Reader()
     reader.text, reader.features, reader.odd, reader.at = text, features, odd, at
+    reader.has_query = has_query
     reader.seen = np.full(features.shape[1], -1, dtype=np.int64)
     n_runs: cython.Py_ssize_t = 0
     n_lines: cython.Py_ssize_t = 0
