@@ -52,6 +52,7 @@ def test_what_was_learned_has_held_out_ndcg(kept: KeptRun, tmp_path: Path) -> No
     assert len(theirs) == (kept.parts[1].n_queries if kept.parts[1] is not None else 0)
 
 
+@pytest.mark.filterwarnings("ignore:unsafe cast")  # numba's, of ranx's own kernels
 def test_ranx_agrees(kept: KeptRun, tmp_path: Path) -> None:
     ranx = pytest.importorskip("ranx", reason="ranx (which needs numba) is not installed")
     write_trec(heldout_topics(kept), tmp_path, tag="pdgd")

@@ -1,9 +1,12 @@
-"""The value of a target ranker on the log of another: clicks for each list, by three estimators with intervals.
+"""The value of a target ranker on the log of another: clicks for each list, by four estimators with intervals.
 
 A click on document d at position p counts with w = P(target shows d at p) / P(d was shown at p). That is unbiased where
 whether d is clicked at p does not depend on what else is shown (the item-position model: position-based users), and
 where everything that the target may show had some chance. Users who leave after a good document violate the first.
 IPS and DR are unbiased then; SNIPS divides by the mean weight instead of 1, which is slightly biased and less noisy.
+
+Weighing whole lists, all clicks of a list by w = P(target shows this list) / P(it was shown), is unbiased for every
+user (cascade, dependent clicks, whatever), and far noisier: lists are many. It takes both probabilities in closed form.
 
 Li, Abbasi-Yadkori, Kveton, Muthukrishnan, Vinay and Wen, "Offline evaluation of ranking policies with click models",
 KDD 2018; Swaminathan and Joachims, NeurIPS 2015 (SNIPS); Dudik, Langford and Li, ICML 2011 (doubly robust).
@@ -37,6 +40,10 @@ class Evaluation:
     `mean_weight` is about 1 where the log covers what the target shows and its propensities are right; below 1, part of
     the target's value is out of the log's sight. `effective_rounds` is how many rounds of the target's own would tell
     as much (Kish), and `largest_weight` what a single click may count for.
+
+    `ips`, `snips` and `dr` weigh positions: for users whose click depends on the document and its position. `lists`
+    weighs whole lists: for all users. It is None where the log or the target does not know how probable a list is;
+    `list_rounds` are its effective rounds.
     """
 
     ips: Effect
@@ -46,6 +53,8 @@ class Evaluation:
     mean_weight: float
     effective_rounds: float
     largest_weight: float
+    lists: Effect | None = None
+    list_rounds: float = 0.0
 
 
 def evaluate(
@@ -77,15 +86,17 @@ def evaluate(
         entries = mine[log.rounds]
         residual[entries] = log.reward[entries] - values[log.rows[entries], log.positions[entries]]
     clicks, weighed = _by_round(log, log.reward), _by_round(log, weights * log.reward)
-    total = _by_round(log, weights)
+    total, whole = _by_round(log, weights), _list_weights(log, target)
     return Evaluation(
         ips=effect(weighed),
         snips=_self_normalised(log, weights),
         dr=effect(expected + _by_round(log, weights * residual)),
         logged=effect(clicks),
         mean_weight=float(weights.sum() / max(_wanted(log, chances), 1e-300)),
-        effective_rounds=float(total.sum() ** 2 / max(np.square(total).sum(), 1e-300)),
+        effective_rounds=_effective(total),
         largest_weight=float(weights.max()),
+        lists=None if whole is None else effect(whole * clicks),
+        list_rounds=0.0 if whole is None else _effective(whole),
     )
 
 
@@ -102,6 +113,29 @@ def _chances(log: BanditLog, target: Ranker, n_draws: int, seed: Seed, on_progre
 
 def _weights(log: BanditLog, chances: Floats) -> Floats:
     return np.asarray(chances[log.rows, log.positions] / log.propensity)
+
+
+def _list_weights(log: BanditLog, target: Ranker) -> Floats | None:
+    """How much more probable each list (T,) is with the target than it was; None where that is not known of all."""
+    if log.log_list is None or not np.isfinite(log.log_list).all():
+        return None
+    weights, known = np.empty(log.n_rounds), dict[tuple[int, bytes], float | None]()
+    for number, context in enumerate(log.context.tolist()):
+        shown = log.shown[log.offsets[number] : log.offsets[number + 1]]
+        if len(shown) != min(target.length, int(log.starts[context + 1] - log.starts[context])):
+            return None  # the target never shows a list of this length
+        key = (context, shown.tobytes())
+        if key not in known:
+            known[key] = target.log_probability(log.query(context), shown)
+        log_target = known[key]
+        if log_target is None:
+            return None
+        weights[number] = np.exp(log_target - log.log_list[number])
+    return weights
+
+
+def _effective(weights: Floats) -> float:
+    return float(weights.sum() ** 2 / max(np.square(weights).sum(), 1e-300))
 
 
 def _by_round(log: BanditLog, values: Floats) -> Floats:

@@ -51,6 +51,7 @@ def evaluate(
 
     Clicks for each list, by inverse propensities (IPS), self-normalised (SNIPS) and doubly robust (DR), with 95%
     intervals. They hold for users whose click on a document depends on it and its position, not on the other documents.
+    By whole lists, where their probabilities are known, holds for all users and is noisier.
     """
     from fairexp.cli.printing.tables import output_console
     from fairexp.exports.runs import KeptRun
@@ -116,6 +117,8 @@ def _table(found: Evaluation) -> Table:
         table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for label, value in (("IPS", found.ips), ("SNIPS", found.snips), ("DR", found.dr), ("as logged", found.logged)):
         table.add_row(label, f"{value.mean:.4f}", _interval(value))
+    if found.lists is not None:
+        table.add_row("IPS by whole lists", f"{found.lists.mean:.4f}", _interval(found.lists))
     return table
 
 
@@ -131,6 +134,15 @@ def _warnings(found: Evaluation, target: Ranker) -> list[str]:
         told.append(
             f"weights have a mean of {found.mean_weight:.3f} and should have 1: the log lacks some of what this ranker "
             "would show, or its propensities are wrong."
+        )
+    if found.lists is None:
+        told.append(
+            "how probable whole lists are is not known here: these estimates hold for position-based users alone, not "
+            "for users who leave after a good document."
+        )
+    elif found.list_rounds < FEW:
+        told.append(
+            f"by whole lists the log is worth {found.list_rounds:,.0f} rounds: too few to rely on that interval."
         )
     if target.keeps_account:
         told.append("it keeps an account of exposure; this is the value of its next list, the account being as it is.")
