@@ -59,7 +59,7 @@ def draw(points: Sequence[Row], frame: Frame, *, behind: Sequence[Any] = (), dot
 def _rounds(points: Sequence[Row]) -> Any:
     alt = altair()
     last = max(point["round"] for point in points)
-    axis = alt.Axis(tickCount=5, grid=False, format=",d")
+    axis = alt.Axis(tickCount=5, grid=False, format=",d", labelSeparation=6)
     return alt.X("round:Q", title="rounds", scale=alt.Scale(domain=[0, last], nice=False), axis=axis)
 
 
@@ -146,7 +146,7 @@ def _names(named: Sequence[Row], styles: dict[str, Look], frame: Frame) -> list[
 def _texts(labels: Sequence[Row], frame: Frame, **style: Any) -> Any:
     alt = altair()
     text = alt.Chart(alt.Data(values=list(labels))).mark_text(align="left", dx=9, fontSize=12, **style)
-    return text.encode(x=alt.value(WIDTH), y=_values("value", frame), text="text:N")
+    return text.encode(x=alt.value("width"), y=_values("value", frame), text="text:N")
 
 
 def dressed(chart: Any, theme: str) -> Any:

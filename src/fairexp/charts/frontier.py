@@ -151,9 +151,7 @@ def _names(points: Sequence[Row], plane: Plane, styles: dict[str, Look], x: Any,
     base = alt.Chart(alt.Data(values=named))
     leader = base.mark_rule(color=GRID[theme], strokeWidth=1).encode(x=x, x2="edge:Q", y="online:Q", y2="height:Q")
     text = base.mark_text(align="left", dx=6, fontSize=12, baseline="middle")
-    column = text.encode(
-        x=alt.value(WIDTH * 1.25), y="height:Q", text="name:N", color=alt.Color("colour:N", scale=None)
-    )
+    column = text.encode(x=alt.value("width"), y="height:Q", text="name:N", color=alt.Color("colour:N", scale=None))
     return [leader, column]
 
 
