@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -49,16 +50,14 @@ class DataSettings:
     def load(self) -> tuple[Dataset, Dataset | None]:
         """The data to serve from, and that to evaluate on, or None."""
         if self.is_unknown_set:
-            train, heldout, _ = self.load_parts(validation=False)
-            return train, heldout
-        train = self._open(self.source, "train")
-        if self.heldout is not None:
-            heldout = self._open(self.heldout, "test")
-        elif self.source in WORLDS or self.source in COLLECTIONS:
-            heldout = self._open(self.source, "test")
-        else:
-            return train, None
-        return train, heldout
+            return self.load_parts(validation=False)[:2]
+        has_parts = self.source in WORLDS or self.source in COLLECTIONS
+        other = self.heldout if self.heldout is not None or not has_parts else self.source
+        if other is None:
+            return self._open(self.source, "train"), None
+        with ThreadPoolExecutor(1) as other_core:  # drawing numbers and reading files need no interpreter
+            heldout = other_core.submit(self._open, other, "test")
+            return self._open(self.source, "train"), heldout.result()
 
     def load_parts(self, *, validation: bool = True) -> tuple[Dataset, Dataset, Dataset | None]:
         """The data to serve from, to evaluate on, and to choose parameters on (None without `validation`).
