@@ -12,8 +12,12 @@ serves as a C compiler where there is none, install one: apt-get install gcc (De
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
-test: lint browser
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# Style and types are checked beside the tests, and told when both are done. Three processes on two cores, for tests wait
+# for servers and browsers; they start many, so bytecode is kept whatever the environment says.
+test: $(READY) browser
+	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
+	wait $$lint; style=$$?; cat $(VENV)/lint.log; exit $$((tests + style))
 
 # The kernels once more, with every index checked and memory watched, on 2,000 made-up cases for each test of test_fuzz.
 BOUNDS := $(VENV)-bounds
