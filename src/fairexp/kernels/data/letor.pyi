@@ -14,6 +14,12 @@ DUPLICATE: int
 GRADE_COLUMN: int
 
 def parse_lines(
-    text: NDArray[np.uint8], at: int, features: NDArray[np.float32], grades: Ints, runs: Ints, odd: Ints
+    text: NDArray[np.uint8],
+    at: int,
+    features: NDArray[np.float32],
+    grades: Ints,
+    runs: Ints,
+    odd: Ints,
+    has_query: bool,
 ) -> tuple[int, int, int, int, int, int, int, int]: ...
 def largest_id(text: NDArray[np.uint8]) -> int: ...
