@@ -16,6 +16,7 @@ from fairexp.kernels.learning import (
     batches,
     belief,
     cholesky,
+    documents,
     interleaving,
     linear,
     logistic,
@@ -168,7 +169,8 @@ def test_learning_from_clicks(rng, k, d):
     logistic.graded_sums(tied(rng, k), rng.integers(0, 3, k), rng.random(), sums)
     logistic.graded_sums(np.full(k, np.inf), rng.integers(0, 3, k), 1.0, sums)  # differences that are no numbers
     assert (sums[2] <= sums[0]).all() and (sums[1] <= sums[0]).all() and (2 * sums[1] >= sums[0] - 1e-9).all()
-    assert np.isin(pairs.fingerprints(tied(rng, k, d), rng.random(d)) >> 16, 0).all()
+    numbers, tags = np.where(keys < 0.9, tied(rng, k), np.inf), np.zeros(documents.SHAPE, dtype=np.uint16)
+    assert documents.note(numbers, tags).all() and documents.any_met(numbers, tags) == (k > 0)
     n = k + int(rng.integers(0, 9))
     scores = tied(rng, n)
     shown = rng.permutation(n)[:k]

@@ -11,6 +11,7 @@ from fairexp import PDGD, FairExp, PairRank, Query
 from fairexp.kernels.learning.logistic import graded_sums, slope_sums
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.acquaintance import Acquaintance
 from fairexp.rankers.parts.calibration import CAUTION, CLEAR, Calibration, Slope
 from fairexp.reliability import N_BINS, Predictions, from_summary, pooled
 from fairexp.types import CERTAIN, SURE
@@ -36,7 +37,7 @@ def told(value, at_least):
 def test_costs_are_those_of_the_probability(seed, n, spread):
     rng = np.random.default_rng(seed)
     scores, kept = -np.sort(-spread * rng.normal(size=n)), np.triu(rng.random((n, n)) < 0.5, 1)
-    calibration, claimed = Calibration(1), rng.choice([0.0, 0.2, 0.7])
+    calibration, claimed = Calibration(), rng.choice([0.0, 0.2, 0.7])
     calibration.all = told(0.7, 0.7)
     calibration.first = told(claimed + 1.0, claimed)
     costs = calibration.costs(scores, kept.copy())
@@ -172,22 +173,13 @@ def test_widths_follow_the_evidence_and_a_restored_ranker_goes_on_bit_for_bit(op
 def test_only_documents_met_for_the_first_time_say_what_may_be_called_certain():
     """A model that knows the clicks of 30 documents by heart: what they say again is no check of what it claims."""
     rng = np.random.default_rng(0)
-    calibration, features = Calibration(4), rng.random((30, 4))
+    calibration, known, features = Calibration(), Acquaintance(4), rng.random((30, 4))
     for visit in range(50):
         for first in range(0, 30, 10):
             clicks = np.arange(10) < 5
             by_heart = np.where(clicks, 3.0, 0.0) if visit else rng.normal(size=10)
-            calibration.check(features[first : first + 10], clicks, by_heart, weight=0.2)
+            calibration.check(by_heart, clicks, known.note(features[first : first + 10]), weight=0.2)
     assert calibration.all.at_least > 0.9 > 0.3 > calibration.first.at_least
-    assert not calibration.new(features).any() and calibration.new(rng.random((100, 4))).sum() > 90
-
-
-def test_marks_are_the_same_wherever_a_document_stands():
-    rng = np.random.default_rng(1)
-    calibration, features = Calibration(7), rng.random((40, 7))
-    calibration.check(features, np.arange(40) % 2 == 0, np.zeros(40), weight=1.0)
-    for _ in range(20):
-        assert not calibration.new(features[rng.permutation(40)[: rng.integers(1, 40)]]).any()
 
 
 def binned(z, slope):

@@ -48,9 +48,10 @@ class FairExp(Around):
     same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
     `best_template`.
 
-    `slack` is how much added regret, in certain orders, a round may spend on coming within a tenth of the tolerance,
-    which keeps the gap small where that costs next to nothing; with 0, and around hosts for which an order is certain
-    or nothing (`Belief.regret`), only the tolerance counts, as in the paper.
+    `slack` is how much added regret a round may spend on coming within a tenth of the tolerance, which keeps the gap
+    small where that costs next to nothing: so many certain orders for as many candidates as are shown, twice that for
+    twice as many. With 0, and around hosts for which an order is certain or nothing (`Belief.regret`), only the
+    tolerance counts, as in the paper.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -185,16 +186,16 @@ class FairExp(Around):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
-        costs = belief.costs
-        if self.slack == 0.0 or belief.regret is None:
+        costs, slack = belief.costs, self.slack * query.n_candidates / len(exposure)
+        if slack == 0.0 or belief.regret is None:
             return find_around(query.pinned, belief.draw, demands, costs, exposure, self.rules)
         aims = [demand._replace(tolerance=AIM * demand.tolerance) for demand in demands]
         close = find_around(query.pinned, belief.draw, aims, costs, exposure, self.rules)
-        if close.qualified and belief.in_orders(close.added_regret) <= self.slack:
+        if close.qualified and belief.in_orders(close.added_regret) <= slack:
             return close  # whatever the tolerance allows, it saves no more than that
         best = find_around(query.pinned, belief.draw, demands, costs, exposure, self.rules)
         saved = belief.in_orders(close.added_regret - best.added_regret)
-        return close if best.qualified and close.qualified and saved <= self.slack else best
+        return close if best.qualified and close.qualified and saved <= slack else best
 
     def _shown(self, ranking: Ranking) -> None:
         for account in self.accounts:

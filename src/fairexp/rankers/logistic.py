@@ -14,6 +14,8 @@ objective is halved.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from fairexp.arrays import Floats, State
@@ -26,6 +28,8 @@ MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
 LEAST, MOST = 1.0, 1e4
 """Between which evidence may choose the regularization."""
+DOUBT = 5.0
+"""How many times the regularization that evidence chooses is that for documents which were never learned from."""
 FACTOR_SHARE = 2
 """The factor is taken anew when the rows added since are as many as this part of the features."""
 
@@ -69,6 +73,8 @@ class PairwiseLogistic:
         self._hessian: Floats = self._curvature.copy()
         self._n_pending = 0
         self._set_factor(np.diag(np.sqrt(self._steepness)))
+        # How far (d, d) the estimate for new documents is pulled back from theta; None where it is theta.
+        self._doubt: Floats | None = None
 
     def add(self, rows: Floats, weight: float = 1.0) -> None:
         """Learn from preference rows (m, d), winner minus loser, that weigh so much each."""
@@ -88,12 +94,30 @@ class PairwiseLogistic:
         """The folded rows' part of the objective, where `bent` (d,) is the folded curvature times theta."""
         return float(theta @ (0.5 * bent - self._offset))
 
+    @property
+    def doubts(self) -> bool:
+        """Whether documents that were never learned from have an estimate of their own."""
+        return self._doubt is not None
+
+    @property
+    def theta_of_new(self) -> Floats:
+        """The estimate for documents that were never learned from: see `follow_evidence`."""
+        if self._doubt is None:
+            return self.theta
+        pulled = self.theta - self._doubt @ (self.theta - self._centre)
+        length = sqrt(pulled @ pulled)
+        return np.asarray(pulled * (sqrt(self.theta @ self.theta) / length)) if length > 0.0 else self.theta
+
     def follow_evidence(self) -> float:
         """Let the regularization be what makes the clicks so far most likely, and return it; theta follows.
 
         That is a step of D. MacKay's fixed point (Bayesian interpolation, 1992): as many parameters as the clicks have
         settled, over ||theta||^2, or over the squared distance from a prior's weights. Noisy clicks settle few and
         leave theta near there, so it grows with the noise.
+
+        It is evidence of the documents that were shown, which come again, and says too much of those that never were:
+        `theta_of_new` is theta with `DOUBT` times the regularization, a Newton step away, and made as long as theta, so
+        that no more is explored of them.
         """
         self._refresh_curvature(self._margins[: self._n_rows])
         settled = len(self.theta) - self.regularization * float(np.trace(np.linalg.inv(self._hessian)))
@@ -107,6 +131,8 @@ class PairwiseLogistic:
         self._gradient = self._gradient + change * away
         self._factorise()
         self._fit()
+        extra = (DOUBT - 1.0) * self.regularization
+        self._doubt = extra * np.linalg.inv(self._hessian + extra * np.eye(len(self.theta)))
         return self.regularization
 
     def start_from(self, regularization: float) -> None:
@@ -137,6 +163,7 @@ class PairwiseLogistic:
         if self.window:
             held = (self._rows, self._weights, self._margins)
             self._rows, self._weights, self._margins = (array[: self.window].copy() for array in held)
+        self._doubt = before._doubt if matching.is_identity and same_centre else None
         if not same_centre:
             self._fit()
 
@@ -249,6 +276,7 @@ class PairwiseLogistic:
             "margins": self._margins[: self._n_rows].copy(),
             "n_pending": np.array(self._n_pending, dtype=np.int64),
             "regularization": np.array(self.regularization),
+            "doubt": np.zeros((0, 0)) if self._doubt is None else self._doubt.copy(),
         }
 
     def restore(self, arrays: State) -> None:
@@ -261,6 +289,7 @@ class PairwiseLogistic:
         self._loss = float(arrays["loss"])
         self._n_pending = int(arrays["n_pending"])
         self.start_from(float(arrays["regularization"]))
+        self._doubt = np.array(arrays["doubt"], dtype=np.float64) if len(arrays["doubt"]) else None
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)
         self._rows, self._weights, self._margins = np.zeros((size, len(self.theta))), np.zeros(size), np.zeros(size)

@@ -19,6 +19,7 @@ from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows, scatter_rows
+from fairexp.rankers.parts.acquaintance import Acquaintance
 from fairexp.rankers.parts.calibration import Calibration
 from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.reliability import Reliability
@@ -55,7 +56,8 @@ class PairRank(Explorer):
       failure), `noise` (R, the sub-Gaussian constant of click noise), `bound` (Q >= ||theta*||) and `reach` (an upper
       bound on ||x_i - x_j||, which gives the smallest slope c_mu of the link).
     - `regularization`: lambda, a number, or "evidence" for the one that makes the clicks so far most likely: noisy
-      clicks get more of it.
+      clicks get more of it. Queries of which no candidate was ever learned from are then ranked, and documents scored,
+      with more of it, for what is known of those that come again says less of others.
     - `certainty`: "checked" has what reversing an order costs, and which orders are called certain, come from the
       probability that the order is right, by how often such orders held in the clicks that followed (`Calibration`);
       "paper" calls certain, and counts as 1, all orders that are kept.
@@ -129,7 +131,8 @@ class PairRank(Explorer):
         )
         self.width = check_choice("width", width, tuple(WIDTHS))
         self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=self.prior)
-        self.calibration = Calibration(self.n_features)
+        self.calibration = Calibration()
+        self.acquaintance = Acquaintance(self.n_features)
         self._n_pairs, self._due = 0.0, float(PAUSE)
 
     @property
@@ -146,7 +149,7 @@ class PairRank(Explorer):
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         keys = (self.stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
-        scores = query.features @ self.model.theta
+        scores = query.features @ self._weights(query)
         # Ties are never certain, so their order matters only where blocks are sorted by score.
         by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else (-scores).argsort()
         falling = scores[by_score]
@@ -164,6 +167,11 @@ class PairRank(Explorer):
             by_row=by_score,
             regret=costs,
         )
+
+    def _weights(self, query: Query) -> Floats:
+        """theta (d,), or what it is for documents of which none was learned from."""
+        as_ever = not self.model.doubts or self.acquaintance.with_any_of(query.features)
+        return self.model.theta if as_ever else self.model.theta_of_new
 
     def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
         """The orders to keep between documents sorted by score, the last position uncertain with each, and counts.
@@ -192,7 +200,7 @@ class PairRank(Explorer):
 
     def _kept_orders(self, query: Query) -> tuple[Bools, Ints]:
         """The orders (n, n) between documents that no draw reverses, and the blocks (n,) that come one by one."""
-        scores = query.features @ self.model.theta
+        scores = query.features @ self._weights(query)
         if self.within_block == "score":
             return np.zeros((len(scores), len(scores)), dtype=np.bool_), tie_classes(scores)
         by_score = np.argsort(-scores)
@@ -228,7 +236,9 @@ class PairRank(Explorer):
         clicks = grades > 0
         n_examined = examined(clicks)
         weight, documents = matching_weight(grades, n_examined), ranking.features[:n_examined]
-        self.calibration.check(documents, clicks[:n_examined], documents @ self.model.theta, weight=weight)
+        new = self.acquaintance.note(documents)
+        theta = self.model.theta_of_new if new.all() else self.model.theta
+        self.calibration.check(documents @ theta, clicks[:n_examined], new, weight=weight)
         if self.pairs != "averaged":
             weight = 1.0
         self.model.add(rows, weight)
@@ -242,7 +252,7 @@ class PairRank(Explorer):
             self._due = self._n_pairs + max(PAUSE, self._n_pairs / 4.0, self.n_features / 2.0)
 
     def _score(self, features: Floats) -> Floats:
-        return np.asarray(features @ self.model.theta)
+        return np.asarray(features @ self.model.theta_of_new)
 
     def linear_model(self) -> Floats:
         return self.model.theta
@@ -257,7 +267,8 @@ class PairRank(Explorer):
         if self.regularization == "evidence":
             self.model.start_from(before.model.regularization)
             self.confidence.start_from(before.model.regularization)
-        self.calibration.take_over(before.calibration, matching)
+        self.calibration.restore(before.calibration.state())
+        self.acquaintance.take_over(before.acquaintance, matching)
         self._n_pairs, self._due = before._n_pairs, before._due
         self.model.take_over(before.model, matching)
         self.confidence.take_over(before.confidence, matching)
@@ -266,6 +277,7 @@ class PairRank(Explorer):
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
         own.update({f"confidence.{key}": value for key, value in self.confidence.state().items()})
         own.update({f"calibration.{key}": value for key, value in self.calibration.state().items()})
+        own.update({f"acquaintance.{key}": value for key, value in self.acquaintance.state().items()})
         own["pairs"] = np.array([self._n_pairs, self._due])
         return own
 
@@ -273,10 +285,13 @@ class PairRank(Explorer):
         self.model.restore({key[6:]: value for key, value in arrays.items() if key.startswith("model.")})
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
         self.calibration.restore({key[12:]: value for key, value in arrays.items() if key.startswith("calibration.")})
+        self.acquaintance.restore({key[13:]: value for key, value in arrays.items() if key.startswith("acquaintance.")})
         self._n_pairs, self._due = (float(number) for number in arrays["pairs"])
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key in ("model.rows", "model.weights", "model.margins", "confidence.waiting", "confidence.counts"):
             too_long = key.startswith("model.") and self.history == "bounded" and len(value) > self.window
             return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype and not too_long
+        if key == "model.doubt":
+            return value.shape in ((0, 0), (self.n_features, self.n_features)) and value.dtype == expected.dtype
         return super().fits(key, value, expected)

@@ -3,9 +3,8 @@
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat
-from cython.cimports.libc.stdint import int64_t, uint64_t
+from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.libc.string import memcpy
 
 
 @cython.ccall
@@ -62,23 +61,4 @@ def difference_rows(features: ConstFloat[:, ::1], clicks: ConstBool[::1], keys: 
             for f in range(features.shape[1]):
                 rows[r, f] = features[winner, f] - features[loser, f]
         free(winners)
-    return result
-
-
-def fingerprints(features: ConstFloat[:, ::1], probe: ConstFloat[::1]):
-    """A number below 2^16 for each document (m,), from its features' sum by the weights of `probe` (d,).
-
-    Sums go along the features, so a document has the same number wherever it stands.
-    """
-    result = np.empty(features.shape[0], dtype=np.int64)
-    numbers: int64_t[::1] = result
-    total: cython.double
-    bits: uint64_t = 0
-    with cython.nogil:
-        for i in range(features.shape[0]):
-            total = 0.0
-            for f in range(features.shape[1]):
-                total += features[i, f] * probe[f]
-            memcpy(cython.address(bits), cython.address(total), cython.sizeof(uint64_t))
-            numbers[i] = cython.cast(int64_t, (bits * cython.cast(uint64_t, 0x9E3779B97F4A7C15)) >> 48)
     return result

@@ -9,8 +9,6 @@ import numpy as np
 from fairexp.arrays import Bools, Bytes, Floats, State
 from fairexp.kernels.learning.belief import price_orders
 from fairexp.kernels.learning.logistic import slope_sums
-from fairexp.kernels.learning.pairs import fingerprints
-from fairexp.rankers.matching import Matching
 from fairexp.reliability import N_BINS, Predictions, Reliability
 from fairexp.types import CERTAIN, SURE
 
@@ -22,9 +20,6 @@ CAUTION = 1.645
 
 CLEAR = log((1.0 + CERTAIN / SURE) / (1.0 - CERTAIN / SURE))
 """The logarithm of the odds from which on an order is called certain."""
-
-N_MARKS = 1 << 16
-"""Marks for documents that were learned from; two documents share one by chance, and then the later is not new."""
 
 
 class Slope:
@@ -79,28 +74,22 @@ class Calibration:
     count for it. What may be called certain is a matter of all candidates: there only pairs count of which neither
     document was learned from before.
 
-    >>> calibration, rows = Calibration(2), np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> calibration.check(rows, np.array([True, False]), np.array([0.5, 0.0]), weight=1.0)
-    >>> calibration.new(rows), calibration.new(rows + 1.0)
-    (array([False, False]), array([ True,  True]))
+    >>> calibration, clicks = Calibration(), np.array([True, False])
+    >>> calibration.check(np.array([0.5, 0.0]), clicks, np.array([True, False]), weight=1.0)
+    >>> calibration.all.value > calibration.first.value == 1.0
+    True
     """
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self) -> None:
         self.all, self.first = Slope(), Slope()
-        self._probe: Floats = np.random.default_rng(n_features).random(n_features) + 0.5
-        self._marks: Bools = np.zeros(N_MARKS, dtype=np.bool_)
 
-    def check(self, features: Floats, clicks: Bools, scores: Floats, *, weight: float) -> None:
-        """Compare `clicks` (m,) on examined documents with their `scores` (m,), and note them as learned from."""
-        numbers = fingerprints(features, self._probe)
-        new = ~self._marks[numbers]
+    def check(self, scores: Floats, clicks: Bools, new: Bools, *, weight: float) -> None:
+        """Compare `clicks` (m,) on examined documents with their `scores` (m,), before they are learned from.
+
+        `new` (m,) are those that were never learned from.
+        """
         self.all.check(scores, clicks, np.ones(len(scores), dtype=np.bool_), weight)
         self.first.check(scores, clicks, new, weight)
-        self._marks[numbers] = True
-
-    def new(self, features: Floats) -> Bools:
-        """Which documents (m,) were never learned from."""
-        return np.asarray(~self._marks[fingerprints(features, self._probe)])
 
     def costs(self, scores: Floats, kept: Bools) -> Bytes:
         """What reversing the order of falling `scores` (n,) is expected to cost (n, n): see `Belief.regret`.
@@ -116,19 +105,11 @@ class Calibration:
         """How all checks turned out, and those of documents met for the first time."""
         return Reliability(self.all.predictions(), self.first.predictions())
 
-    def take_over(self, before: Calibration, matching: Matching) -> None:
-        """Go on from another; with other features or units no document can be known again, so none counts as new."""
-        arrays = before.state()
-        if not matching.is_identity:
-            arrays["marks"] = np.full(N_MARKS // 8, 255, dtype=np.uint8)
-        self.restore(arrays)
-
     def state(self) -> State:
         own: State = {f"all.{key}": value for key, value in self.all.state().items()}
         own.update({f"first.{key}": value for key, value in self.first.state().items()})
-        return {**own, "marks": np.packbits(self._marks)}
+        return own
 
     def restore(self, arrays: State) -> None:
         self.all.restore({key[4:]: value for key, value in arrays.items() if key.startswith("all.")})
         self.first.restore({key[6:]: value for key, value in arrays.items() if key.startswith("first.")})
-        self._marks = np.unpackbits(np.asarray(arrays["marks"], dtype=np.uint8)).view(np.bool_)
