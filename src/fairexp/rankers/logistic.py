@@ -132,7 +132,8 @@ class PairwiseLogistic:
         self._factorise()
         self._fit()
         extra = (DOUBT - 1.0) * self.regularization
-        self._doubt = extra * np.linalg.inv(self._hessian + extra * np.eye(len(self.theta)))
+        steeper = self._hessian + extra * np.eye(len(self.theta))
+        self._doubt = np.asarray(extra * np.linalg.inv(steeper), dtype=np.float64)
         return self.regularization
 
     def start_from(self, regularization: float) -> None:
