@@ -33,6 +33,22 @@ def test_without_groups_there_is_no_unfairness() -> None:
     assert RoundsDone(RUNS).note(1, without) == "nDCG@10 0.5000"
 
 
+def test_the_time_left_counts_rounds_by_what_their_ranker_takes() -> None:
+    """Two runs side by side, one ten times as slow; two more wait."""
+    now = [0.0]
+    done = RoundsDone([*RUNS, *RUNS], clock=lambda: now[0])
+    assert done.left() == ""
+    for tick in range(1, 101):
+        now[0] = float(tick)
+        done.note(1, row(tick))
+        assert tick > 1 or done.left() == ""
+        if tick % 10 == 0:
+            done.note(0, row(tick // 10))
+    # Left: 90 rounds of 10 s, then 100 of 10 s and 100 of 1 s, in two processes.
+    found, unit = done.left().split()[:2]
+    assert unit == "min" and 60 * float(found) == pytest.approx((900 + 1000 + 100) / 2, rel=0.1)
+
+
 def test_lines_come_now_and_then() -> None:
     out = io.StringIO()
     with Lines(RUNS, Console(file=out, width=300)) as watch:

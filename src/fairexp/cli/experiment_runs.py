@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairexp.cli.entry import error_console
+from fairexp.cli.printing.progress import duration
 from fairexp.cli.printing.tables import output_console
 from fairexp.errors import ArgumentError
 
@@ -193,7 +194,9 @@ class Watching:
         self._started = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
-        left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
+        left = (
+            "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left before the report"
+        )
         failed = f", {progress.failed} failed" if progress.failed else ""
         best = f"; best so far on {progress.best}" if progress.best else ""
         line = f"{progress.stage}: {progress.done:,} of {progress.total:,} runs{failed}{left}{best}"
@@ -218,16 +221,3 @@ class Watching:
         """Take the line away."""
         if self._status is not None:
             self._status.stop()
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> duration(42), duration(600), duration(9000), duration(200000)
-    ('42 s', '10 min', '2.5 h', '2.3 days')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

@@ -33,7 +33,7 @@ from fairexp.experiments.run.task import Outcome, Task
 from fairexp.experiments.run.time_left import TimeLeft
 from fairexp.experiments.store import Json
 from fairexp.measures import HELDOUT_NDCG, VALIDATION_NDCG
-from fairexp.registry import relative_cost
+from fairexp.simulation.paces import work
 
 
 @dataclass
@@ -137,7 +137,8 @@ class _Stage:
         if outcome.record is None:
             progress.failed += 1
             return
-        self.time_left.add(run, outcome.record["timing"]["seconds"])
+        timing = outcome.record["timing"]
+        self.time_left.add(run, seconds=timing["seconds"], worked=timing["processor_seconds"])
         result = outcome.record["result"]
         found = [(measure, result[measure.name]) for measure in (VALIDATION_NDCG, HELDOUT_NDCG)]
         measure, score = next((one for one in found if one[1] is not None), found[-1])
@@ -150,7 +151,7 @@ class _Stage:
 
     def _expected(self, run: Run) -> float:
         """Seconds as far as known; before that a guess, so that long runs begin first."""
-        return self.time_left.expected(run) or run.settings.rounds * relative_cost(run.settings.ranker)
+        return self.time_left.expected(run) or work(run.settings.ranker, run.settings.rounds)
 
 
 def make_overview(experiment: Experiment, folds: Folds, command: str, before: Json | None = None) -> Json:

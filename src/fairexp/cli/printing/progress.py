@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -31,12 +31,19 @@ def watcher(runs: Sequence[RunSettings], console: Console) -> Watcher:
 
 
 class RoundsDone:
-    """Rounds done in all, and each run's recent NDCG, from rows that come now and then."""
+    """Rounds done in all, each run's recent NDCG, and the time left, from rows that come now and then."""
 
-    def __init__(self, runs: Sequence[RunSettings]) -> None:
+    def __init__(self, runs: Sequence[RunSettings], *, clock: Callable[[], float] = time.monotonic) -> None:
+        from fairexp.simulation.paces import Paces
+
         self.runs = runs
         self.total = sum(run.rounds for run in runs)
         self._last: list[tuple[int, float]] = [(0, 0.0)] * len(runs)
+        self._clock, self._paces = clock, Paces()
+        self._heard: dict[int, float] = {}
+        self._began: list[float] = []
+        self._played = 0.0
+        """Seconds that runs took, those of runs side by side added up."""
 
     @property
     def done(self) -> int:
@@ -47,41 +54,70 @@ class RoundsDone:
         from fairexp.metrics import total_discount
 
         before, sum_before = self._last[number]
+        self._time(number, row["round"] - before)
         self._last[number] = (row["round"], row[ONLINE_NDCG.name])
         weight = total_discount(row["round"], first=before)
         recent = (row[ONLINE_NDCG.name] - sum_before) / weight if weight > 0 else row[NDCG.name] or 0.0
         unfairness = f", {UF} {UF.text(row[UF.name])}" if UF.name in row else ""
         return f"{NDCG} {NDCG.text(recent)}{unfairness}"
 
+    def left(self) -> str:
+        """The time left, for people; nothing before rounds were timed.
+
+        Rounds cost what those of the same ranker and user took, and as many runs go on side by side as did so far.
+        """
+        passed = max(self._heard.values(), default=0.0) - min(self._began, default=0.0)
+        if not self._played or not passed:
+            return ""
+        left = 0.0
+        for run, (rounds, _) in zip(self.runs, self._last, strict=True):
+            left += self._paces.seconds(_kind(run), run.ranker, rounds=run.rounds - rounds) or 0.0
+        return f"{duration(left * passed / self._played)} left"
+
+    def _time(self, number: int, rounds: int) -> None:
+        """Note what rounds took; not the first of a run, of which nobody told when they began."""
+        now = self._clock()
+        if number in self._heard:
+            seconds, run = now - self._heard[number], self.runs[number]
+            self._paces.add(_kind(run), run.ranker, rounds=rounds, seconds=seconds)
+            self._played += seconds
+        else:
+            self._began.append(now)
+        self._heard[number] = now
+
+
+def _kind(run: RunSettings) -> tuple[str, str, str]:
+    return run.data.source, run.user, run.ranker
+
 
 class Bar:
     """One bar over all rounds with the time left, and below it one for each run under way."""
 
     def __init__(self, runs: Sequence[RunSettings], console: Console) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         self._rounds = RoundsDone(runs)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[now]}", style="dim"),
             console=console,
             transient=True,
         )
-        self._whole = self._progress.add_task("all rounds", total=self._rounds.total, now="")
+        self._whole = self._progress.add_task("all rounds", total=self._rounds.total, now="", left="")
         self._tasks: dict[int, Any] = {}
 
     def __call__(self, number: int, row: dict[str, Any]) -> None:
         run = self._rounds.runs[number]
         now = self._rounds.note(number, row)
         if number not in self._tasks:
-            self._tasks[number] = self._progress.add_task(run.label, total=run.rounds, now=now)
+            self._tasks[number] = self._progress.add_task(run.label, total=run.rounds, now=now, left="")
         self._progress.update(self._tasks[number], completed=row["round"], now=now)
         if row["round"] >= run.rounds:
             self._progress.update(self._tasks[number], visible=False)
-        self._progress.update(self._whole, completed=self._rounds.done)
+        self._progress.update(self._whole, completed=self._rounds.done, left=self._rounds.left())
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -99,7 +135,6 @@ class Lines:
     def __init__(self, runs: Sequence[RunSettings], console: Console) -> None:
         self._rounds = RoundsDone(runs)
         self._console = console
-        self._started = time.monotonic()
         self._told = 0
 
     def __call__(self, number: int, row: dict[str, Any]) -> None:
@@ -108,9 +143,9 @@ class Lines:
         if done * LINES // total <= self._told:
             return
         self._told = done * LINES // total
-        left = (time.monotonic() - self._started) * (total - done) / done
+        left = self._rounds.left()
         label = self._rounds.runs[number].label
-        line = f"{done / total:4.0%}  {done:,} of {total:,} rounds, {left:,.0f} s left; {label}: {now}"
+        line = f"{done / total:4.0%}  {done:,} of {total:,} rounds{', ' if left else ''}{left}; {label}: {now}"
         self._console.print(line, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
@@ -120,3 +155,18 @@ class Lines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Nothing to close."""
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> duration(42), duration(100), duration(600), duration(9000), duration(200000)
+    ('42 s', '1.7 min', '10 min', '2.5 h', '2.3 days')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 10 * 60 - 3:
+        return f"{seconds / 60:.1f} min"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

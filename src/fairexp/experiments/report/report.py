@@ -68,7 +68,7 @@ def write(
     write_latex(results, findings, comparisons, folder / "latex")
     if found:
         (folder / FRONTIER).write_text(json.dumps(frontier_record(results, found)) + "\n", encoding="utf-8")
-    specs = chart_specs(results, found)
+    specs = chart_specs(results, found, tell=tell)
     drawings = figures(results, specs)
     for number, (name, spec) in enumerate(drawings.items(), start=1):
         tell(f"report: figure {number} of {len(drawings)}")
@@ -87,12 +87,16 @@ def _mark(results: Results) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest() + "\n"
 
 
-def chart_specs(results: Results, found: Sequence[Frontier] = ()) -> dict[str, Spec]:
+def chart_specs(
+    results: Results, found: Sequence[Frontier] = (), *, tell: Callable[[str], None] = lambda line: None
+) -> dict[str, Spec]:
     """Every chart of the page, by id."""
     made: dict[str, Any] = {}
-    for setting in results.settings:
+    for number, setting in enumerate(results.settings, start=1):
+        tell(f"report: charts of setting {number} of {len(results.settings)}")
         for name, chart in setting_charts(results, setting).items():
             made[f"{anchor(setting)}-panel-{name}"] = chart
+    tell("report: charts over all settings")
     made.update({f"frontier-{anchor(name)}": chart for name, chart in frontier_charts(results, found).items()})
     made.update({f"reliability-{anchor(name)}": chart for name, chart in reliability_charts(results).items()})
     made.update({f"violations-{name}": chart for name, chart in violation_charts(results).items()})

@@ -13,6 +13,7 @@ from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.probes import Pace, Probe, probe, to_probe
 from fairexp.experiments.run.records import Records
 from fairexp.simulation.meter import checkpoints
+from fairexp.simulation.paces import Kind
 
 PROBING_SECONDS = 60.0
 """How long probing takes by the clock, about: a third for a glance at everything, the rest for what takes long."""
@@ -24,8 +25,6 @@ UNSURE = 0.1
 """Even what was measured well may turn out by so much otherwise."""
 
 Score = Callable[[str], float | None]
-Kind = tuple[str, str, str]
-"""Data, user and ranker: runs of one kind take about as long as each other."""
 Where = tuple[str, str]
 """Data and ranker: a line of the plan."""
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairexp.registry import relative_cost
+from fairexp.simulation.paces import work
 from fairexp.simulation.pool.shared_data import SharedData
 from fairexp.simulation.pool.worker import is_stopping, keep_freed_memory, report
 from fairexp.simulation.result import Result
@@ -47,11 +47,6 @@ def run_many(
     return _side_by_side(runs, places, progress, Workers(n_jobs))
 
 
-def expected_cost(settings: RunSettings) -> float:
-    """How long a run takes, in no unit: enough to begin with the longest, so that no process is alone at the end."""
-    return settings.rounds * relative_cost(settings.ranker)
-
-
 @dataclass(frozen=True)
 class _Job:
     """What a worker is sent."""
@@ -65,7 +60,8 @@ def _side_by_side(
     runs: Sequence[RunSettings], places: Sequence[Path | None], progress: Progress | None, workers: Workers
 ) -> list[Result | None]:
     jobs = [_Job(number, *job) for number, job in enumerate(zip(runs, places, strict=True))]
-    jobs.sort(key=lambda job: -expected_cost(job.settings))
+    # The longest begin, so that no process is alone at the end.
+    jobs.sort(key=lambda job: -work(job.settings.ranker, job.settings.rounds))
     results: list[Result | None] = [None] * len(runs)
     problem: BaseException | None = None
     with SharedData() as data:
