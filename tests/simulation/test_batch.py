@@ -9,8 +9,8 @@ import pytest
 
 from fairexp.errors import ArgumentError
 from fairexp.measures import ONLINE_NDCG
-from fairexp.simulation.paces import work
 from fairexp.simulation.pool.batch import run_many
+from fairexp.simulation.pool.paces import work
 from fairexp.simulation.pool.workers import ProcessDiedError, Workers
 from fairexp.simulation.settings import DataSettings, RunSettings
 

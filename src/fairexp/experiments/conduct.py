@@ -33,7 +33,7 @@ from fairexp.experiments.run.task import Outcome, Task
 from fairexp.experiments.run.time_left import TimeLeft
 from fairexp.experiments.store import Json
 from fairexp.measures import HELDOUT_NDCG, VALIDATION_NDCG
-from fairexp.simulation.paces import work
+from fairexp.simulation.pool.paces import work
 
 
 @dataclass

@@ -2,8 +2,7 @@
 
 `settings` name a run; `run` loads its data, has the ranker built for its `environment`, and hands both to the `loop`,
 which plays rounds, measures each (`meter`), writes it to the `trace`, and ends with a `result`, also when Ctrl-C comes
-(`interrupts`). `rows` reads traces back for charts; `pool` plays many runs side by side, and `paces` learns how long
-they take.
+(`interrupts`). `rows` reads traces back for charts; `pool` plays many runs side by side.
 """
 
 from fairexp.simulation.environment import ranker_for, ranker_names

@@ -34,7 +34,7 @@ class RoundsDone:
     """Rounds done in all, each run's recent NDCG, and the time left, from rows that come now and then."""
 
     def __init__(self, runs: Sequence[RunSettings], *, clock: Callable[[], float] = time.monotonic) -> None:
-        from fairexp.simulation.paces import Paces
+        from fairexp.simulation.pool.paces import Paces
 
         self.runs = runs
         self.total = sum(run.rounds for run in runs)

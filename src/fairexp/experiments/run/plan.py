@@ -13,7 +13,7 @@ from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.probes import Pace, Probe, probe, to_probe
 from fairexp.experiments.run.records import Records
 from fairexp.simulation.meter import checkpoints
-from fairexp.simulation.paces import Kind
+from fairexp.simulation.pool.paces import Kind
 
 PROBING_SECONDS = 60.0
 """How long probing takes by the clock, about: a third for a glance at everything, the rest for what takes long."""

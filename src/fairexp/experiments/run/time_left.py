@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fairexp.experiments.plan.run import Run
 from fairexp.experiments.run.plan import kind_of
-from fairexp.simulation.paces import Paces
+from fairexp.simulation.pool.paces import Paces
 
 
 class TimeLeft:

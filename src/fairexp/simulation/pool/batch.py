@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairexp.simulation.paces import work
+from fairexp.simulation.pool.paces import work
 from fairexp.simulation.pool.shared_data import SharedData
 from fairexp.simulation.pool.worker import is_stopping, keep_freed_memory, report
 from fairexp.simulation.result import Result
