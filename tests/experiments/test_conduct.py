@@ -12,10 +12,14 @@ import pytest
 
 from fairexp.errors import ArgumentError
 from fairexp.experiments.claims.paper import rules
+from fairexp.experiments.claims.results import read_results
 from fairexp.experiments.conduct import Progress, conduct, make_overview
+from fairexp.experiments.report.page import page_html
+from fairexp.experiments.report.tables import summary_table
 from fairexp.experiments.run.local import LocalProcesses
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.store import open_records_store
+from fairexp.measures import AWRF, EE_L
 from tests.experiments.conftest import ROOT, one_ranker, small
 from tests.waiting import until
 
@@ -40,6 +44,26 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("small")
     play(folder, small(), LocalProcesses(2))
     return folder
+
+
+def test_measures_of_the_field_are_taken_where_asked_for(tmp_path: Path, processes: LocalProcesses) -> None:
+    """They are another run's: its record without them keeps its name, and the page shows those that were asked for."""
+    plain, asked = one_ranker("pdgd", seeds=1), one_ranker("pdgd", seeds=1, measures=["AWRF", "EE-L"])
+    records, first = play(tmp_path, plain, processes)
+    assert "AWRF" not in str(records.done()) and not read_results(records).of_the_field
+    records, second = play(tmp_path, asked, processes)
+    assert first == second and len(records.done()) == 2
+    results = read_results(records)
+    (run,) = results.main
+    assert 0.0 < (run.value(AWRF) or 0.0) <= 1.0 and (run.value(EE_L) or 0.0) > 0.0
+    page = page_html(results, [], [], {})
+    assert "Fairness as the field measures it" in page and "<th>AWRF</th><th>EE-L</th>" in page
+    assert {"AWRF", "EE-L low"} <= set(summary_table(results).headings)
+
+
+def test_a_measure_that_is_none_of_the_field_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="measures"):
+        one_ranker("pdgd", measures=["AWFR"])
 
 
 def test_every_run_has_a_record(finished: Path) -> None:

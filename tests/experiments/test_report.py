@@ -6,6 +6,7 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairexp.experiments.claims.paper import CLAIMS, judge_all, rules
@@ -15,6 +16,8 @@ from fairexp.experiments.report.files import tabular, write_csv, write_latex
 from fairexp.experiments.report.page import page_html
 from fairexp.experiments.report.report import chart_specs, figures
 from fairexp.experiments.report.tables import all_tables, compare
+from fairexp.reliability import N_BINS, Predictions, Reliability
+from fairexp.simulation.result import RELIABILITY
 from tests.experiments.made_up import made_up
 
 pytest.importorskip("altair")
@@ -49,6 +52,21 @@ def test_the_page_states_its_rules_and_what_it_does_not_judge() -> None:
     page = page_html(moved, few, compare(moved), {})
     assert "changed since the first run" in page and "Records of several versions of fairexp: 1, 2" in page
     assert "Not judged by this experiment" in page and "needs two groupings of the same data" in page
+
+
+def test_reliability_is_folded_by_setting() -> None:
+    """However many rankers and settings there are: what is open is as long as one setting."""
+    results = made_up()
+    sums = Predictions(np.full((3, N_BINS), 30.0))
+    summary = Reliability(sums, sums).summary()
+    sure = [
+        replace(run, result={**run.result, RELIABILITY: summary}) for run in results.main if "pairrank" in run.ranker
+    ]
+    told = replace(results, main=sure)
+    page = page_html(told, [], [], chart_specs(told))
+    section = page.split('<section id="reliability">')[1].split("</section>")[0]
+    assert section.count("<details") == len(results.settings) == 4 and section.count(" open") == 1
+    assert section.count("<figure id=") == 4 * 2 and all(results.title(name) in section for name in results.settings)
 
 
 def test_every_figure_says_that_its_data_is_synthetic() -> None:

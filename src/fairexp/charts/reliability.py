@@ -21,6 +21,12 @@ CLICKS, FIRST, GRADES = "clicks", "clicks, documents new to it", "grades"
 LETTERS = 56
 """In a line of words over the chart."""
 
+ROOM = 0.06
+"""The part of the drawing, from below, in which numbers stand."""
+
+NARROW = 250
+"""Pixels: in a narrower drawing every other number is left out, for they would run into each other."""
+
 LOWEST = 0.4
 """Where the axis of what held begins at the latest."""
 
@@ -57,11 +63,12 @@ def reliability_chart(found: Reliability, *, title: str = TITLE, subtitle: str =
     looks = {"orient": "top", "labelFontSize": 12, "labelLimit": 200, "labelColor": INK[theme]}
     legend = alt.Legend(title=None, values=names, **looks) if names else None
     base = alt.Chart(alt.Data(values=points)).encode(x=x, color=alt.Color("by:N", scale=colours, legend=legend))
-    bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.6, opacity=0.55, clip=True)
+    known = base.transform_filter("isValid(datum.low)").transform_calculate(end=_ends(low))
+    bars = known.mark_rule(strokeWidth=1.6, opacity=0.55, clip=True)
     marks = base.mark_point(filled=True, size=55, opacity=1)
     layers = [
         _diagonal(x, low, theme),
-        bars.encode(y=_share("low", low), y2="high:Q"),
+        bars.encode(y=_share("end", low), y2="high:Q"),
         base.mark_line(strokeWidth=1.8, clip=True).encode(y=y),
         marks.encode(y=y, tooltip=_tooltip(), shape=_shapes()),
         _counts(points, x, theme),
@@ -76,6 +83,11 @@ def _points(found: Reliability) -> list[Row]:
         {"by": name, **row} for name, part in parts.items() if part is not None for row in part.rows(at_least=FEW)
     ]
     return [{**point, "low": None, "high": None} if point["by"] == GRADES else point for point in points]
+
+
+def _ends(low: float) -> str:
+    """Where a bar ends at the bottom: above the numbers that stand there, whatever its interval."""
+    return f"max(datum.low, {low + ROOM * (1.0 - low)})"
 
 
 def _share(field: str, low: float) -> Any:
@@ -112,9 +124,13 @@ def _diagonal(x: Any, low: float, theme: str) -> Any:
 def _counts(points: Sequence[Row], x: Any, theme: str) -> Any:
     """How many comparisons by clicks each bin has, along the bottom."""
     alt = altair()
-    own = [{**point, "told": _short(point["comparisons"])} for point in points if point["by"] == CLICKS]
+    own = [
+        {**point, "told": _short(point["comparisons"]), "odd": bool(number % 2)}
+        for number, point in enumerate(point for point in points if point["by"] == CLICKS)
+    ]
     text = alt.Chart(alt.Data(values=own)).mark_text(fontSize=10, color=MUTED[theme], baseline="bottom", dy=-3)
-    return text.encode(x=x, y=alt.value("height"), text="told:N")
+    fits = alt.condition(f"width >= {NARROW} || !datum.odd", alt.value(1), alt.value(0))
+    return text.encode(x=x, y=alt.value("height"), text="told:N", opacity=fits)
 
 
 def _short(count: float) -> str:

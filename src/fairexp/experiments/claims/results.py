@@ -33,6 +33,7 @@ from fairexp.measures import (
     Measure,
 )
 from fairexp.registry import is_the_same, keeps_tolerance
+from fairexp.simulation.audit import field_measures
 from fairexp.simulation.environment import DEFAULTS
 from fairexp.statistics.intervals import Effect
 from fairexp.statistics.paired import Pair, Shared, effect_over, independent
@@ -105,6 +106,16 @@ class Results:
     @property
     def rankers(self) -> list[str]:
         return list(self.experiment.rankers)
+
+    @property
+    def of_the_field(self) -> tuple[Measure, ...]:
+        """The measures of the field that the experiment asks for."""
+        return field_measures(self.experiment.measures)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """All that its runs are measured by."""
+        return (*MEASURES, *self.of_the_field)
 
     @property
     def fair(self) -> str | None:

@@ -69,6 +69,8 @@ class Run:
                 for name in ("stop_after", "rounds", "seed", "length", "exposure", "shares", "n_points")
             },
             **{name: getattr(settings, name) for name in ("validate", "irrelevant")},
+            # Named only where there are some: records from before one could ask for them keep their names.
+            **({"measures": settings.recording.measures} if settings.recording.measures else {}),
         }
         text = json.dumps(content, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:10]

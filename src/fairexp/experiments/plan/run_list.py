@@ -9,6 +9,7 @@ from fairexp.experiments.plan.prepared import Prepared
 from fairexp.experiments.plan.run import Run, paired_seed, user_name
 from fairexp.experiments.plan.spec import Experiment, Parameters
 from fairexp.experiments.plan.sweeps import sweep_users, sweeps
+from fairexp.simulation.recorder import Recording
 from fairexp.simulation.settings import RunSettings
 
 Folds = Mapping[tuple[str, int], Prepared]
@@ -96,6 +97,7 @@ def make_run(
         n_points=experiment.n_points,
         validate=experiment.needs_validation,
         irrelevant=experiment.irrelevant,
+        recording=Recording(measures=tuple(experiment.measures)),
     )
     return Run(data, user_name(user), fold, ranker, dict(parameters), seed, settings, prepared.fingerprint, tuning)
 

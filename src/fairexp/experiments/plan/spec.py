@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from fairexp.errors import ArgumentError
 from fairexp.measures import IRRELEVANT, ZERO
+from fairexp.simulation.audit import field_measures
 from fairexp.simulation.settings import SHARES
 
 BETA_RULES = (*SHARES, "paper")
@@ -89,7 +91,8 @@ class Experiment(_Strict):
     `beta` is what group 0 is owed per unit of group 1: a rule ("average_utility", "total_utility", "size", "equal"), a
     number, or "paper", each data set's `paper_beta`. `exposure` is "randomised" (estimated for each setting on shuffled
     rankings with the same users, `exposure_sessions` of them), or a curve as elsewhere. `irrelevant` is what NDCG does
-    with queries without a relevant document: "zero" or "skip".
+    with queries without a relevant document: "zero" or "skip". `measures` are those of the field that are taken besides
+    ("field" for all).
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
@@ -106,6 +109,7 @@ class Experiment(_Strict):
     beta: str | Annotated[float, Field(gt=0)] = "average_utility"
     stop_after: str | None = None
     irrelevant: str = ZERO
+    measures: list[Text] = Field(default_factory=list)
     n_points: Count = 40
     tuning: Tuning = Tuning()
     records: Text | None = None
@@ -147,6 +151,15 @@ class Experiment(_Strict):
     def _irrelevant(cls, value: str) -> str:
         if value not in IRRELEVANT:
             raise ValueError(f"expected {' or '.join(IRRELEVANT)}, got {value!r}")
+        return value
+
+    @field_validator("measures")
+    @classmethod
+    def _measures(cls, value: list[str]) -> list[str]:
+        try:
+            field_measures(value)
+        except ArgumentError as error:
+            raise ValueError(str(error)) from error
         return value
 
     @model_validator(mode="after")

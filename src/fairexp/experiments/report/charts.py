@@ -131,8 +131,7 @@ def reliability_charts(results: Results) -> dict[str, Any]:
             own = [run for run in results.main if run.setting == setting and run.ranker == ranker]
             found = [from_summary(run.result[RELIABILITY]) for run in own if RELIABILITY in run.result]
             if found:
-                title = f"{results.name(ranker)}: {results.title(setting)}"
-                made[f"{setting}-{ranker}"] = reliability_chart(pooled(found), title=title)
+                made[f"{setting}-{ranker}"] = reliability_chart(pooled(found), title=results.name(ranker))
     return made
 
 

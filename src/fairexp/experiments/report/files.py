@@ -20,6 +20,7 @@ from fairexp.measures import (
     ONLINE_NDCG,
     QUALIFIED_SHARE,
     ROUND_TIME,
+    Measure,
 )
 
 SHOWN = (ONLINE_NDCG, HELDOUT_NDCG, MEAN_UF, MAX_UF, QUALIFIED_SHARE, MEAN_ADDED_REGRET, ROUND_TIME)
@@ -49,14 +50,16 @@ def write_csv(table: Table, folder: Path) -> Path:
     return path
 
 
-def setting_rows(results: Results, setting: str, comparisons: Sequence[Comparison]) -> list[list[str]]:
+def setting_rows(
+    results: Results, setting: str, comparisons: Sequence[Comparison], measures: Sequence[Measure] = SHOWN
+) -> list[list[str]]:
     """A row for each ranker: its name, then mean and half width of each measure, marked where it differs from the
     reference."""
     marks = {(one.other, one.measure): significance(one.p) for one in comparisons if one.setting == setting}
     rows = []
     for ranker in results.rankers:
         cells = [results.name(ranker)]
-        for measure in SHOWN:
+        for measure in measures:
             values = results.values(setting, ranker, measure)
             if measure == MEAN_ADDED_REGRET and not results.values(setting, ranker, QUALIFIED_SHARE):
                 values = {}  # it reverses nothing for fairness because it knows none

@@ -43,6 +43,8 @@ class Section:
     headings: list[str]
     rows: list[list[str]]
     note: str
+    field_headings: list[str]
+    field_rows: list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,14 @@ def page_html(
         settings=[_section(results, setting, comparisons, specs) for setting in results.settings],
         glance=_glance(results),
         frontier=frontier_section(results, found, list(specs)),
-        reliability=[name for name in specs if name.startswith("reliability-")],
+        reliability=_reliability(results, specs),
         reliable=DEFINITION,
         violations=[name for name in specs if name.startswith("violations-")],
         facts=_facts(results),
         groups=_as_text(groups_table(results)),
         choices=_as_text(choices_table(results)),
         exposures=_exposures(results),
+        field=[f"{one}: {one.definition} {one.better.capitalize()} is better." for one in results.of_the_field],
         experiment=yaml.safe_dump(overview["experiment"], sort_keys=False, allow_unicode=True),
         notes=overview["notes"],
         failures=_as_text(failures_table(results)),
@@ -191,7 +194,18 @@ def _section(results: Results, setting: str, comparisons: Sequence[Comparison], 
         rows=setting_rows(results, setting, comparisons),
         note=f"Means of {counted(len(pairs), 'run')} of {counted(rounds, 'round')} with 95% intervals over {over}. "
         f"NDCG: {rule}.",
+        field_headings=["ranker", *(measure.name for measure in results.of_the_field)],
+        field_rows=setting_rows(results, setting, comparisons, results.of_the_field) if results.of_the_field else [],
     )
+
+
+def _reliability(results: Results, specs: Mapping[str, Spec]) -> list[tuple[str, list[str]]]:
+    """The reliability charts by id, under the title of their setting."""
+    found = []
+    for setting in results.settings:
+        names = (f"reliability-{anchor(f'{setting}-{ranker}')}" for ranker in results.rankers)
+        found.append((results.title(setting), [name for name in names if name in specs]))
+    return [(title, names) for title, names in found if names]
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairexp.experiments.claims.evidence import added_regret, compared, scale_of
 from fairexp.experiments.claims.groupings import groupings_at
 from fairexp.experiments.claims.judgement import Finding, effect_text
-from fairexp.experiments.claims.results import MEASURES, Results
+from fairexp.experiments.claims.results import Results
 from fairexp.experiments.frontier.tables import frontier_tables
 from fairexp.experiments.frontier.verdicts import Frontier
 from fairexp.experiments.plan.run import parameters_text
@@ -103,7 +103,7 @@ def runs_table(results: Results) -> Table:
         [
             *(run.data, run.user, run.ranker, parameters_text(run.parameters), run.fold, run.seed, run.key),
             results.experiment.irrelevant,
-            *(run.value(measure) for measure in MEASURES),
+            *(run.value(measure) for measure in results.measures),
         ]
         for run in [*results.main, *(run for _, run in results.sweep if run not in results.main)]
     ]
@@ -118,7 +118,7 @@ def runs_table(results: Results) -> Table:
             "seed",
             "run",
             "irrelevant",
-            *(measure.name for measure in MEASURES),
+            *(measure.name for measure in results.measures),
         ],
         rows,
     )
@@ -128,7 +128,7 @@ def summary_table(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for setting in results.settings:
         for ranker in results.rankers:
-            values = [results.values(setting, ranker, measure) for measure in MEASURES]
+            values = [results.values(setting, ranker, measure) for measure in results.measures]
             n = max(map(len, values))
             if n:
                 rows.append(
@@ -137,12 +137,11 @@ def summary_table(results: Results) -> Table:
                         results.experiment.irrelevant,
                         ranker,
                         n,
-                        *_interval_cells(results, setting, MEASURES, values),
+                        *_interval_cells(results, setting, results.measures, values),
                     ]
                 )
-    return Table(
-        "summary", ["data", "user", "source", "irrelevant", "ranker", "pairs", *_interval_headings(MEASURES)], rows
-    )
+    headings = ["data", "user", "source", "irrelevant", "ranker", "pairs"]
+    return Table("summary", [*headings, *_interval_headings(results.measures)], rows)
 
 
 def comparisons_table(results: Results, comparisons: list[Comparison]) -> Table:
