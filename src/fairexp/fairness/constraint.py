@@ -107,6 +107,8 @@ class Constraint:
         """The group (n,) of each candidate, or of each document shown."""
         groups = _labels(documents, self.attributes[0])
         assert groups is not None
+        if len(self.attributes) == 1:
+            return groups
         for attribute, size in zip(self.attributes[1:], self.sizes[1:], strict=True):
             labels = _labels(documents, attribute)
             assert labels is not None

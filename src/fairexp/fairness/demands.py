@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairexp.arrays import Floats, Ints
+from fairexp.fairness.ledger import signed_gaps
 from fairexp.validation import check_choice, check_count
 
 TIES = ("draw", "fairest")
@@ -39,22 +40,30 @@ class Demand(NamedTuple):
     shares: Floats
     tolerance: float
 
+    def within(self, part: float) -> Demand:
+        """The same for a part of the tolerance."""
+        return self._replace(tolerance=part * self.tolerance)
+
 
 class Outcome(NamedTuple):
     """What a ranking makes of one demand.
 
-    `template` (m,) holds the groups from the top position down; `exposure` (G,) is by group after the round;
-    `unfairness` after it is signed for two groups and a (G, G) matrix for more, `gap` its largest magnitude over pairs;
-    `met`: whether that is within the tolerance. Where it is not, no ranking that does as well by the demands before it
-    has a gap below `gap_bound`.
+    `template` (m,) holds the groups from the top position down; `exposure` (G,) is by group after the round, and `gap`
+    is how far it misses the `shares` (G,), by the largest magnitude over pairs; `met`: whether that is within the
+    tolerance. Where it is not, no ranking that does as well by the demands before it has a gap below `gap_bound`.
     """
 
     template: Ints
     exposure: Floats
-    unfairness: float | Floats
+    shares: Floats
     gap: float
     met: bool
     gap_bound: float
+
+    @property
+    def unfairness(self) -> float | Floats:
+        """After the round: signed for two groups, and a (G, G) matrix for more."""
+        return signed_gaps(self.exposure, self.shares)
 
 
 class BestRanking(NamedTuple):

@@ -20,7 +20,7 @@ from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.pins import find_around
+from fairexp.fairness.pins import found_around
 from fairexp.kernels.learning.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
@@ -186,14 +186,13 @@ class FairExp(Around):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
-        costs, slack = belief.costs, self.slack * query.n_candidates / len(exposure)
-        if slack == 0.0 or belief.regret is None:
-            return find_around(query.pinned, belief.draw, demands, costs, exposure, self.rules)
-        aims = [demand._replace(tolerance=AIM * demand.tolerance) for demand in demands]
-        close = find_around(query.pinned, belief.draw, aims, costs, exposure, self.rules)
-        if close.qualified and belief.in_orders(close.added_regret) <= slack:
+        slack = self.slack * query.n_candidates / len(exposure) if belief.regret is not None else 0.0
+        parts = (AIM, 1.0) if slack > 0.0 else (1.0,)
+        found = found_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules, parts)
+        close = next(found)
+        if slack == 0.0 or (close.qualified and belief.in_orders(close.added_regret) <= slack):
             return close  # whatever the tolerance allows, it saves no more than that
-        best = find_around(query.pinned, belief.draw, demands, costs, exposure, self.rules)
+        best = next(found)
         saved = belief.in_orders(close.added_regret - best.added_regret)
         return close if best.qualified and close.qualified and saved <= slack else best
 

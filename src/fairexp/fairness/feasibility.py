@@ -17,7 +17,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.demands import EFFORT, Demand, Rules
 from fairexp.fairness.exposure import reachable_gap
 from fairexp.fairness.ledger import within
-from fairexp.fairness.templates import as_curve, check_tolerance, find_template
+from fairexp.fairness.templates import as_curve, check_tolerance, found_templates
 from fairexp.randomness import make_rng
 from fairexp.validation import as_shares, check_count
 
@@ -219,7 +219,7 @@ def play(
         groups = np.repeat(np.arange(len(shares)), counts[int(rng.integers(len(counts)))])
         relation = nothing, np.zeros(len(groups), dtype=np.int64)
         demand = Demand(groups, spent, shares, tolerance)
-        best = find_template(rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules)
+        (best,) = found_templates(rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules)
         spent, gaps[number] = best.outcomes[0].exposure, best.outcomes[0].gap
     return gaps
 

@@ -2,52 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.fairness.demands import BestRanking, Demand, Rules
 from fairexp.fairness.ledger import amounts_by_group
-from fairexp.fairness.rankings import find_ranking, outcome_of
+from fairexp.fairness.rankings import found_rankings, outcome_of
 
 
-def find_around(
+def found_around(
     pinned: Mapping[int, int],
     order: Ints,
     demands: Sequence[Demand],
     relation: tuple[Bools | Bytes, Ints],
     exposure: Floats,
     rules: Rules,
-) -> BestRanking:
-    """`find_ranking` with the documents `pinned` by position at their places.
+    parts: Sequence[float],
+) -> Iterator[BestRanking]:
+    """`found_rankings` with the documents `pinned` by position at their places.
 
     They are charged, and leave the draw and the curve; orders between them and others do not count.
     """
     if not pinned:
-        return find_ranking(order, demands, relation, exposure, rules)
+        yield from found_rankings(order, demands, relation, exposure, rules, parts=parts)
+        return
     positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
     free = np.delete(np.arange(len(exposure)), positions)
     if len(free) == 0:
-        outcomes = tuple(outcome_of(documents, each, 0.0, exposure) for each in demands)
-        return BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
+        for part in parts:
+            outcomes = tuple(outcome_of(documents, each.within(part), 0.0, exposure) for each in demands)
+            yield BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
+        return
     left = np.setdiff1d(order, documents)
     number = np.empty(len(order), dtype=np.int64)
     number[left] = np.arange(len(left))
     certain, row = relation
-    best = find_ranking(
+    found = found_rankings(
         number[order[~np.isin(order, documents)]],
         [_without(each, documents, exposure[positions], left) for each in demands],
         (certain, row[left]),
         exposure[free],
         rules,
+        parts=parts,
     )
-    shown: Ints = np.empty(len(exposure), dtype=np.int64)
-    shown[positions], shown[free] = documents, left[best.shown]
-    outcomes = tuple(
-        outcome._replace(template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
-    )
-    return best._replace(shown=shown, outcomes=outcomes)
+    for best in found:
+        shown: Ints = np.empty(len(exposure), dtype=np.int64)
+        shown[positions], shown[free] = documents, left[best.shown]
+        outcomes = tuple(
+            outcome._replace(template=each.groups[shown]) for outcome, each in zip(best.outcomes, demands, strict=True)
+        )
+        yield best._replace(shown=shown, outcomes=outcomes)
 
 
 def _without(demand: Demand, pinned: Ints, exposure: Floats, left: Ints) -> Demand:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules
-from fairexp.fairness.ledger import amounts_by_group, signed_gaps, within
+from fairexp.fairness.ledger import amounts_by_group, within
 from fairexp.fairness.templates import (
     MAX_STATES,
     PLAIN_NODES,
@@ -20,7 +20,7 @@ from fairexp.fairness.templates import (
     as_owed,
     as_relation,
     check_tolerance,
-    find_template,
+    found_templates,
     kept_reach,
     tie_keys,
 )
@@ -69,21 +69,48 @@ def best_ranking(
         for each in demands
     ]
     relation = as_relation(certain_order, len(documents)), np.arange(len(documents))
-    return find_ranking(documents, checked, relation, curve[: len(documents)], Rules(scope, ties, effort), rng)
+    rules = Rules(scope, ties, effort)
+    (best,) = found_rankings(documents, checked, relation, curve[: len(documents)], rules, rng=rng)
+    return best
 
 
-def find_ranking(
+def found_rankings(
     order: Ints,
     demands: Sequence[Demand],
     relation: tuple[Bools | Bytes, Ints],
     exposure: Floats,
     rules: Rules,
+    *,
+    parts: Sequence[float] = (1.0,),
     rng: np.random.Generator | None = None,
+) -> Iterator[BestRanking]:
+    """`best_ranking` without its checks: the best within each of `parts` of the tolerances, as they are asked for.
+
+    `relation` is `Belief.costs`, `exposure` (m,) has at most n entries.
+    """
+    if len(demands) > 1:
+        for part in parts:
+            tighter = [each.within(part) for each in demands]
+            yield _best_of_several(order, tighter, relation, exposure, rules, rng)
+        return
+    (demand,) = demands
+    found = found_templates(order, demand, relation, exposure, rules, parts=parts, rng=rng)
+    for part, best in zip(parts, found, strict=True):
+        if best.exact:
+            yield best
+        else:
+            yield _in_draws_order(best, order, demand.within(part), relation, exposure, rules)
+
+
+def _best_of_several(
+    order: Ints,
+    demands: Sequence[Demand],
+    relation: tuple[Bools | Bytes, Ints],
+    exposure: Floats,
+    rules: Rules,
+    rng: np.random.Generator | None,
 ) -> BestRanking:
-    """`best_ranking` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
-    if len(demands) == 1:
-        best = find_template(order, demands[0], relation, exposure, rules, rng)
-        return best if best.exact else _in_draws_order(best, order, demands[0], relation, exposure, rules)
+    """The best ranking under more than one demand."""
     classes, members = _classes(demands)
     n_groups = tuple(len(each.shares) for each in demands)
     keys = tie_keys(rng if rules.fairest else None, len(members), len(exposure))
@@ -136,7 +163,7 @@ def outcome_of(shown: Ints, demand: Demand, bound: float, exposure: Floats) -> O
     template = demand.groups[shown]
     after = demand.spent + amounts_by_group(template, exposure, len(demand.shares))
     gap = largest_gap(after, demand.shares)
-    return Outcome(template, after, signed_gaps(after, demand.shares), gap, within(gap, demand.tolerance), bound)
+    return Outcome(template, after, demand.shares, gap, within(gap, demand.tolerance), bound)
 
 
 def _classes(demands: Sequence[Demand]) -> tuple[Ints, Ints]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, log2
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules
-from fairexp.fairness.ledger import signed_gaps, within
+from fairexp.fairness.ledger import within
 from fairexp.kernels.search.gaps import SLACK
 from fairexp.kernels.search.lattice import Lattice, n_states
 from fairexp.kernels.search.reach import Reach
@@ -105,7 +106,8 @@ def best_template(
     curve, documents = as_curve(exposure), as_order(order)
     demand = Demand(*as_owed(groups, spent, shares, n=len(documents)), check_tolerance(tolerance))
     relation = as_relation(certain_order, len(documents)), np.arange(len(documents))
-    best = find_template(documents, demand, relation, curve[: len(documents)], Rules(scope, ties, effort), rng)
+    rules = Rules(scope, ties, effort)
+    (best,) = found_templates(documents, demand, relation, curve[: len(documents)], rules, rng=rng)
     (outcome,) = best.outcomes
     return BestTemplate(
         shown=best.shown,
@@ -120,31 +122,38 @@ def best_template(
     )
 
 
-def find_template(
+def found_templates(
     order: Ints,
     demand: Demand,
     relation: tuple[Bools | Bytes, Ints],
     exposure: Floats,
     rules: Rules,
+    *,
+    parts: Sequence[float] = (1.0,),
     rng: np.random.Generator | None = None,
-) -> BestRanking:
-    """`best_template` without its checks; `relation` is `Belief.costs`, `exposure` (m,) has at most n entries."""
-    shares, tolerance, fairest = demand.shares, demand.tolerance, rules.fairest
-    n_groups = len(shares)
-    searches = _searches(exposure.tobytes(), n_groups)
-    resolution = searches.resolution(tolerance)
+) -> Iterator[BestRanking]:
+    """`best_template` without its checks: the best within each of `parts` of the tolerance, as they are asked for.
+
+    `relation` is `Belief.costs`, `exposure` (m,) has at most n entries.
+    """
+    groups, spent, shares, whole = demand
+    fairest, n_groups = rules.fairest, len(shares)
     keys = _NO_KEYS if rng is None or not fairest else tie_keys(rng, n_groups, len(exposure))
+    searches = _searches(exposure.tobytes(), n_groups)
     search = searches.take()
-    shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(
-        Draw(order, demand.groups, *relation),
-        Aim(demand.spent, shares, tolerance, rules.displayed_only, fairest, keys),
-        Effort(PLAIN_NODES, rules.effort, searches.max_cells, resolution),
-    )
-    searches.idle.append(search)
-    met = within(gap, tolerance)
-    exact = regret_bound >= regret and ((met and not fairest) or gap_bound >= gap - resolution - SLACK)
-    outcome = Outcome(template, after, signed_gaps(after, shares), gap, met, max(gap_bound, 0.0))
-    return BestRanking(shown, regret, exact, min(regret_bound, regret), (outcome,))
+    search.begin(Draw(order, groups, *relation), Aim(spent, shares, whole, rules.displayed_only, fairest, keys))
+    try:
+        for part in parts:
+            tolerance = part * whole
+            resolution = searches.resolution(tolerance)
+            effort = Effort(PLAIN_NODES, rules.effort, searches.max_cells, resolution)
+            shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(tolerance, effort)
+            met = within(gap, tolerance)
+            exact = regret_bound >= regret and ((met and not fairest) or gap_bound >= gap - resolution - SLACK)
+            outcome = Outcome(template, after, shares, gap, met, max(gap_bound, 0.0))
+            yield BestRanking(shown, regret, exact, min(regret_bound, regret), (outcome,))
+    finally:
+        searches.idle.append(search)
 
 
 def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:

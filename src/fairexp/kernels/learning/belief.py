@@ -67,11 +67,13 @@ def mark_certain(
                 _decide_row(
                     cython.address(s[i]), cython.address(squares[i]), cython.address(G[r, r + 1]), a, count, sure
                 )
-                below[i] += _enter_row(sure, count, cython.address(certain[i, i + 1]), cython.address(above[i + 1]))
-            for c in range(count - 1, -1, -1):
-                if not sure[c]:
-                    last[i] = i + 1 + c
-                    break
+                below[i] += _enter_row(
+                    sure,
+                    count,
+                    cython.address(certain[i, i + 1]),
+                    cython.address(above[i + 1]),
+                    cython.address(last[i]),
+                )
             for j in range(first + columns, n):
                 certain[i, j] = True
                 above[j] += 1
@@ -92,19 +94,25 @@ def _decide_row(
 ) -> cython.void:
     """Fill `sure` (count,): whether the first of `s` and `squares` (1 + count,) stands surely above each other one.
 
-    The first pass has no branch, which vectorises; it leaves only those pairs open (2) that need an exponential.
+    The first pass has no branch and no root, which vectorises; it leaves only those pairs open (2) that need more.
     """
     own_score, own_square, slope = s[0], squares[0], 16.0 * a * a
     z: cython.double
     square: cython.double
+    n_open: int64_t = 0
     for c in range(count):
         z = own_score - s[c + 1]
         square = max(own_square + squares[c + 1] - 2.0 * products[c], 0.0)
-        y = 2.0 * (a * sqrt(square))
-        # With width = y / 2: sigma(z) - 1/2 > width needs z / 4 > width, and follows from z (1 - y^2) >= 2 y.
+        # With y twice the width: sigma(z) - 1/2 > y / 2 needs z > 2 y, and follows from z (1 - y^2) > 2 y. Both are
+        # compared squared, the second with room for rounding.
+        y2 = 0.25 * slope * square
+        room = z * (1.0 - y2)
         possible: int64_t = (z * z > slope * square) & (z > 0.0)
-        enough: int64_t = (y < 1.0) & (z * (1.0 - y * y) >= 2.0 * y * (1.0 + 1e-12) + 1e-15)
+        enough: int64_t = (y2 < 1.0) & (room * room >= slope * square * (1.0 + 1e-11) + 1e-18)
         sure[c] = possible * 2 - (possible & enough)
+        n_open += possible & (1 - enough)
+    if n_open == 0:
+        return
     for c in range(count):
         if sure[c] == 2:
             z = own_score - s[c + 1]
@@ -120,14 +128,23 @@ def _enter_row(
     count: cython.Py_ssize_t,
     certain: cython.pointer[Bool],
     above: cython.pointer[int64_t],
+    last: cython.pointer[int64_t],
 ) -> int64_t:
-    """Copy `sure` (count,) into `certain` (count,) and add it to `above` (count,); returns its sum."""
+    """Copy `sure` (count,) into `certain` (count,) and add it to `above` (count,); returns its sum.
+
+    `last` goes up by one more than the last place that holds a 0.
+    """
     below: int64_t = 0
+    place: int64_t = 0
+    farthest: int64_t = 0
     for c in range(count):
+        place += 1
         above[c] += sure[c]
         below += sure[c]
+        farthest = max(farthest, place & (sure[c] - 1))
     for c in range(count):
         certain[c] = cython.cast(Bool, sure[c])
+    last[0] += farthest
     return below
 
 
@@ -292,10 +309,30 @@ def _draw_respecting(
         n_ready -= 1
         ready[pick] = ready[n_ready]
         draw[at] = chosen
-        if below[chosen] > n - end:
+        if below[chosen] > n - end and _release(cython.address(certain[chosen, 0]), chosen + 1, end, waiting_for):
             for other in range(chosen + 1, end):
-                if certain[chosen, other]:
-                    waiting_for[other] -= 1
-                    if waiting_for[other] == 0:
-                        ready[n_ready] = other
-                        n_ready += 1
+                if certain[chosen, other] and waiting_for[other] == 0:
+                    ready[n_ready] = other
+                    n_ready += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _release(
+    below: cython.pointer[ConstBool],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    waiting_for: cython.pointer[int64_t],
+) -> int64_t:
+    """Count down `waiting_for` of those of `first`..`end` - 1 that stand `below` (n,); how many then wait for nobody.
+
+    It has no branch, which vectorises.
+    """
+    n_free: int64_t = 0
+    stands_below: int64_t
+    for other in range(first, end):
+        stands_below = below[other]
+        waiting_for[other] -= stands_below
+        n_free += stands_below & (waiting_for[other] == 0)
+    return n_free

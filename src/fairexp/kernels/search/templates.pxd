@@ -7,6 +7,7 @@ from fairexp.kernels.search.depth_first cimport DepthFirst
 
 cdef class Search:
     cdef Round round
+    cdef Aim aim
     cdef DepthFirst walk
     cdef ShortLists short
     cdef LongLists long

@@ -39,17 +39,22 @@ class Search:
         else:
             self.long = LongLists(self.round, self.walk, multipliers, tables, first_guess)
 
-    def solve(self, draw: Draw, aim: Aim, effort: Effort):
-        """The best ranking for a draw.
+    def begin(self, draw: Draw, aim: Aim):
+        """Let the search be for this draw."""
+        self.aim = aim
+        self.round.begin(draw, aim)
+
+    def solve(self, tolerance: cython.double, effort: Effort):
+        """The best ranking for the draw within a tolerance, or of the least unfair ones.
 
         Returns (shown (k,), template (k,), added regret, exposure after the round (G,), its gap, what the added regret
         and the gap are at least).
         """
         shown, template = np.empty(self.round.k, dtype=np.int64), np.empty(self.round.k, dtype=np.int64)
         after = np.empty(self.round.n_groups)
-        self.round.begin(draw, aim)
+        self.aim.tolerance = tolerance
         with cython.nogil:
-            self.find(aim, effort)
+            self.find(self.aim, effort)
         self.show(shown, template, after)
         return shown, template, self.cost, after, largest_gap(after, self.round.w), self.bound, self.gap_bound
 
