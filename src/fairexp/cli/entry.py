@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from fairexp import __version__
+from fairexp.cli.plain_values import PlainCommand, PlainGroup
 from fairexp.errors import FairexpError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ COMMANDS = {
 }
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """A group that imports a command only when it runs, so that `fairexp --help` stays quick."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -99,7 +100,7 @@ def load_command(name: str | None) -> Any:
     if isinstance(found, typer.Typer):
         holder.add_typer(found, name=name)
         return typer.main.get_group(holder).commands[name]
-    holder.command(name)(found)
+    holder.command(name, cls=PlainCommand)(found)
     return typer.main.get_command(holder)
 
 

@@ -226,8 +226,8 @@ class Dataset:
 
     def _shown(self, rows: slice) -> Floats:
         shown = self.features[rows].astype(np.float64)
-        if self.blanked:
-            shown[:, [feature - 1 for feature in self.blanked]] = 0.0
+        for feature in self.blanked:
+            shown[:, feature - 1] = 0.0
         return np.asarray(shown)
 
 

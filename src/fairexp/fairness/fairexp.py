@@ -21,6 +21,7 @@ from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import found_around
+from fairexp.fairness.rankings import found_rankings
 from fairexp.kernels.learning.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
@@ -188,7 +189,8 @@ class FairExp(Around):
         """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
         slack = self.slack * query.n_candidates / len(exposure) if belief.regret is not None else 0.0
         parts = (AIM, 1.0) if slack > 0.0 else (1.0,)
-        found = found_around(query.pinned, belief.draw, demands, belief.costs, exposure, self.rules, parts)
+        asked = (belief.draw, demands, belief.costs, exposure, self.rules)
+        found = found_around(query.pinned, *asked, parts=parts) if query.pinned else found_rankings(*asked, parts=parts)
         close = next(found)
         if slack == 0.0 or (close.qualified and belief.in_orders(close.added_regret) <= slack):
             return close  # whatever the tolerance allows, it saves no more than that

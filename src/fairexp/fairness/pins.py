@@ -19,15 +19,13 @@ def found_around(
     relation: tuple[Bools | Bytes, Ints],
     exposure: Floats,
     rules: Rules,
+    *,
     parts: Sequence[float],
 ) -> Iterator[BestRanking]:
     """`found_rankings` with the documents `pinned` by position at their places.
 
     They are charged, and leave the draw and the curve; orders between them and others do not count.
     """
-    if not pinned:
-        yield from found_rankings(order, demands, relation, exposure, rules, parts=parts)
-        return
     positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
     free = np.delete(np.arange(len(exposure)), positions)
     if len(free) == 0:

@@ -52,7 +52,7 @@ class Confidence:
             return
         projected = rows @ self.inverse
         middle = projected @ rows.T
-        middle.flat[:: len(rows) + 1] += 1.0
+        middle.reshape(-1)[:: len(rows) + 1] += 1.0
         try:
             factor = np.asarray(np.linalg.cholesky(middle), dtype=np.float64)
         except np.linalg.LinAlgError:
@@ -60,7 +60,7 @@ class Confidence:
             return
         solve_lower(factor, projected)
         self.inverse -= projected.T @ projected
-        self.log_det_ratio += 2.0 * float(np.log(np.diag(factor)).sum())
+        self.log_det_ratio += 2.0 * float(np.log(factor.diagonal()).sum())
 
     def regularize(self, regularization: float) -> None:
         """Let M start from this, beside what a prior counts as seen."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.ledger import Ledger
+from fairexp.fairness.ledger import amounts_by_group
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.measures import IMPACT_UF, ITEM_UF, LIST_UF, Measure
 from fairexp.simulation.meter import PlayedRound
 
@@ -18,9 +19,8 @@ class Disparities:
     """
 
     def __init__(self, *, exposure: Floats, shares: Floats | None) -> None:
-        self._exposure = exposure
-        self._list = None if shares is None else Ledger(shares)
-        self._clicks = None if shares is None else Ledger(shares)
+        self._exposure, self._shares = exposure, shares
+        self._clicks = np.zeros(0 if shares is None else len(shares))
         self._lists = 0.0
         self._rounds = 0
         self._given: dict[int, Floats] = {}
@@ -32,11 +32,10 @@ class Disparities:
         ranking, query = played.ranking, played.query
         amounts = self._exposure[: len(ranking)]
         self._rounds += 1
-        if self._list is not None and self._clicks is not None and ranking.groups is not None:
-            self._list.forget()
-            self._list.charge(ranking.groups, amounts)
-            self._lists += self._list.largest_gap
-            self._clicks.charge(ranking.groups, played.clicks.astype(np.float64))
+        if self._shares is not None and ranking.groups is not None:
+            n_groups = len(self._shares)
+            self._lists += largest_gap(amounts_by_group(ranking.groups, amounts, n_groups), self._shares)
+            self._clicks += np.bincount(ranking.groups[played.clicks], minlength=n_groups)
         if query not in self._given:
             self._given[query] = np.zeros(len(played.relevance))
             self._grades[query] = played.relevance
@@ -53,8 +52,8 @@ class Disparities:
             served * between_equals(self._given[query], self._grades[query]) for query, served in self._served.items()
         )
         return {
-            LIST_UF: None if self._list is None else self._lists / n,
-            IMPACT_UF: None if self._clicks is None else self._clicks.largest_gap,
+            LIST_UF: None if self._shares is None else self._lists / n,
+            IMPACT_UF: None if self._shares is None else largest_gap(self._clicks, self._shares),
             ITEM_UF: moved / n,
         }
 

@@ -97,7 +97,7 @@ def simulate(
             trace = stack.enter_context(Trace(folder / TRACE))
         data, rng = _unwrapped(train), make_rng(seed)
         for played in play(ranker, data, user, rounds=rounds, rng=rng, propensity=recorder.propensity):
-            row = {**meter.row(played), **recorder.columns(played)}
+            row = meter.row(played) | recorder.columns(played)
             disparities.add(played)
             orders.add(played)
             if played.number in marks:
