@@ -12,13 +12,15 @@ from cython.cimports.libc.stdint import int64_t
 
 def extremes(values: ConstInt[::1]) -> tuple:
     """The lowest and the highest of `values` (n,); 0 and 0 where there are none. For few values, faster than NumPy."""
-    lowest: int64_t = values[0] if values.shape[0] else 0
-    highest = lowest
+    n = values.shape[0]
+    half = n // 2
+    lowest: int64_t = values[n - 1] if n else 0
+    highest = low = high = lowest
     with cython.nogil:
-        for i in range(values.shape[0]):
-            lowest = min(lowest, values[i])
-            highest = max(highest, values[i])
-    return lowest, highest
+        for i in range(half):  # two halves at once: neither has to wait for the other's comparisons
+            lowest, highest = min(lowest, values[i]), max(highest, values[i])
+            low, high = min(low, values[half + i]), max(high, values[half + i])
+    return min(lowest, low), max(highest, high)
 
 
 def dependent_visits(
@@ -47,21 +49,26 @@ def dependent_visits(
 def shuffled_tops(sizes: ConstInt[::1], coins: ConstFloat[:, ::1]):
     """The first m entries (S, m) of a uniform shuffle of range(sizes[s]), from `coins` (S, m); all sizes >= m.
 
-    A Fisher-Yates shuffle that stops after m steps.
+    A Fisher-Yates shuffle that stops after m steps; what it moved is put back for the next session.
     """
     n_sessions, length = coins.shape[0], coins.shape[1]
     result = np.empty((n_sessions, length), dtype=np.int64)
     tops: int64_t[:, ::1] = result
-    pool: int64_t[::1] = np.empty(np.max(sizes, initial=0), dtype=np.int64)
+    most: int64_t = 0
+    for session in range(n_sessions):
+        most = max(most, sizes[session])
+    pool: int64_t[::1] = np.arange(most, dtype=np.int64)
+    picks: int64_t[::1] = np.empty(length, dtype=np.int64)
     size: int64_t
     pick: cython.Py_ssize_t
     with cython.nogil:
         for session in range(n_sessions):
             size = sizes[session]
-            for document in range(size):
-                pool[document] = document
             for position in range(length):
                 pick = position + cython.cast(cython.Py_ssize_t, coins[session, position] * (size - position))
+                picks[position] = pick
                 tops[session, position] = pool[pick]
                 pool[pick] = pool[position]
+            for position in range(length):
+                pool[picks[position]] = picks[position]
     return result

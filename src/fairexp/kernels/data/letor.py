@@ -367,12 +367,10 @@ def largest_id(text: ConstByte[::1]) -> int:
     with cython.nogil:
         for at in range(text.shape[0]):
             c = text[at]
-            if c > ord(":"):
-                continue
-            if c == ord("\n"):
-                comment, line = False, at + 1
-            elif c == ord("#"):
-                comment = True
-            elif c == ord(":") and not comment:
-                largest = max(largest, _id_before(text, line, at))
+            if c == ord(":"):
+                if not comment:
+                    largest = max(largest, _id_before(text, line, at))
+            elif c <= ord("#"):  # no digit, of which most of the text consists
+                comment = c == ord("#") or (comment and c != ord("\n"))
+                line = at + 1 if c == ord("\n") else line
     return largest

@@ -240,8 +240,9 @@ def expected_signs(chances: ConstFloat[:, ::1], base: cython.Py_ssize_t):
     c, r = chances.shape[0], chances.shape[1]
     result = np.zeros(r)
     signs: cython.double[::1] = result
-    steps: cython.double[:, ::1] = np.empty((2, c))
-    odds: cython.double[:, ::1] = np.empty((2, 2 * c + 3))
+    scratch: cython.double[:, ::1] = np.empty((4, 2 * c + 3))
+    steps: cython.double[:, ::1] = scratch[:2]
+    odds: cython.double[:, ::1] = scratch[2:]
     total: cython.double
     with cython.nogil:
         for ranker in range(r):

@@ -7,6 +7,7 @@ Sums run in eight lanes, which vectorises, and in the same way for every row and
 
 import cython
 import numpy as np
+from cython.cimports.fairexp.kernels.learning.lanes import add_products
 from cython.cimports.fairexp.kernels.numbers import ConstFloat
 from cython.cimports.libc.math import sqrt
 from cython.cimports.libc.stdint import int64_t
@@ -25,13 +26,30 @@ def _add_lanes(lanes: cython.p_double) -> cython.double:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _dot(a: ConstFloat[::1], b: ConstFloat[::1]) -> cython.double:
+def _row(matrix: ConstFloat[:, ::1], i: cython.Py_ssize_t) -> cython.p_const_double:
+    """Where row i begins; a view of each row would cost as much as its sum."""
+    return cython.address(matrix[i, 0]) if matrix.shape[1] > 0 else cython.NULL
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _begin(vector: ConstFloat[::1]) -> cython.p_const_double:
+    """Where `vector` begins."""
+    return cython.address(vector[0]) if vector.shape[0] > 0 else cython.NULL
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _dot(a: cython.p_const_double, b: cython.p_const_double, d: cython.Py_ssize_t) -> cython.double:
     """The sum of products of `a` and `b` (d,)."""
     lanes = cython.declare(cython.double[8])
     rest: cython.double = 0.0
     for lane in range(8):
         lanes[lane] = 0.0
-    d = a.shape[0]
     whole = d - d % 8
     for j in range(0, whole, 8):
         for lane in range(8):
@@ -41,13 +59,38 @@ def _dot(a: ConstFloat[::1], b: ConstFloat[::1]) -> cython.double:
     return _add_lanes(lanes) + rest
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _two_dots(
+    a: cython.p_const_double,
+    b: cython.p_const_double,
+    c: cython.p_const_double,
+    d: cython.Py_ssize_t,
+    with_b: cython.p_double,
+    with_c: cython.p_double,
+) -> cython.void:
+    """Put `_dot` of `a` and `b`, and of `a` and `c` (d,), into `with_b` and `with_c`."""
+    lanes = cython.declare(cython.double[8])
+    others = cython.declare(cython.double[8])
+    rest: cython.double = 0.0
+    rest_c: cython.double = 0.0
+    whole = d - d % 8
+    add_products(a, b, c, whole, lanes, others)
+    for j in range(whole, d):
+        rest += a[j] * b[j]
+        rest_c += a[j] * c[j]
+    with_b[0], with_c[0] = _add_lanes(lanes) + rest, _add_lanes(others) + rest_c
+
+
 def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     """`features @ weights` (n,), equal for equal rows."""
     result = np.empty(features.shape[0])
     scores: cython.double[::1] = result
     with cython.nogil:
         for i in range(features.shape[0]):
-            scores[i] = _dot(features[i], weights)
+            scores[i] = _dot(_row(features, i), _begin(weights), features.shape[1])
     return result
 
 
@@ -57,7 +100,7 @@ def row_products(a: ConstFloat[:, ::1], b: ConstFloat[:, ::1]):
     products: cython.double[::1] = result
     with cython.nogil:
         for i in range(a.shape[0]):
-            products[i] = _dot(a[i], b[i])
+            products[i] = _dot(_row(a, i), _row(b, i), a.shape[1])
     return result
 
 
@@ -65,17 +108,29 @@ def rival_scores(
     features: ConstFloat[:, ::1], weights: ConstFloat[::1], directions: ConstFloat[:, ::1], step: cython.double
 ):
     """Scores (1 + c, n) by `weights`, and by `weights + step * direction` for each of `directions` (c, d)."""
-    n, c = features.shape[0], directions.shape[0]
+    n, d, c = features.shape[0], features.shape[1], directions.shape[0]
     result = np.empty((1 + c, n))
     scores: cython.double[:, ::1] = result
     with cython.nogil:
         for top in range(0, n, 16):  # so that their features stay in the nearest memory while all models score them
             end = min(top + 16, n)
-            for i in range(top, end):
-                scores[0, i] = _dot(features[i], weights)
-            for rival in range(c):
+            for model in range(0, 1 + c, 2):
+                first = _begin(weights) if model == 0 else _row(directions, model - 1)
                 for i in range(top, end):
-                    scores[1 + rival, i] = scores[0, i] + step * _dot(features[i], directions[rival])
+                    if model == c:
+                        scores[model, i] = _dot(_row(features, i), first, d)
+                    else:
+                        _two_dots(
+                            _row(features, i),
+                            first,
+                            _row(directions, model),
+                            d,
+                            cython.address(scores[model, i]),
+                            cython.address(scores[model + 1, i]),
+                        )
+            for model in range(1, 1 + c):
+                for i in range(top, end):
+                    scores[model, i] = scores[0, i] + step * scores[model, i]
     return result
 
 
@@ -107,18 +162,18 @@ def project(direction: ConstFloat[::1], documents: ConstFloat[:, ::1], smallest:
     length: cython.double
     with cython.nogil:
         for i in range(m):
-            longest = max(longest, sqrt(_dot(basis[i], basis[i])))
+            longest = max(longest, sqrt(_dot(_row(basis, i), _row(basis, i), d)))
         for i in range(m):
             for _ in range(2):
                 for before in range(i):
-                    along = _dot(basis[i], basis[before])
+                    along = _dot(_row(basis, i), _row(basis, before), d)
                     for j in range(d):
                         basis[i, j] -= along * basis[before, j]
-            length = sqrt(_dot(basis[i], basis[i]))
+            length = sqrt(_dot(_row(basis, i), _row(basis, i), d))
             length = 1.0 / length if length > smallest * longest else 0.0
             for j in range(d):
                 basis[i, j] *= length
-            along = _dot(direction, basis[i])
+            along = _dot(_begin(direction), _row(basis, i), d)
             for j in range(d):
                 projected[j] += along * basis[i, j]
     return result
@@ -128,15 +183,16 @@ def bounded_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1], max_n
     """`features @ weights` (n,) with every row of `features` shortened to a length of at most `max_norm`."""
     result = np.empty(features.shape[0])
     scores: cython.double[::1] = result
-    total: cython.double
-    squares: cython.double
+    squares = cython.declare(cython.double[64])
     with cython.nogil:
-        for i in range(features.shape[0]):
-            total = _dot(features[i], weights)
-            squares = _dot(features[i], features[i])
-            if squares > max_norm * max_norm:
-                total *= max_norm / sqrt(squares)
-            scores[i] = total
+        for top in range(0, features.shape[0], 64):
+            end = min(top + 64, features.shape[0])
+            for i in range(top, end):
+                row, square = _row(features, i), squares + (i - top)
+                _two_dots(row, _begin(weights), row, features.shape[1], cython.address(scores[i]), square)
+            for i in range(top, end):  # apart, because no row's sums should wait for a root
+                if squares[i - top] > max_norm * max_norm:
+                    scores[i] *= max_norm / sqrt(squares[i - top])
     return result
 
 
@@ -147,7 +203,7 @@ def shorten(features: ConstFloat[:, ::1], max_norm: cython.double):
     is_longer: cython.bint = False
     with cython.nogil:
         for i in range(n):
-            length = sqrt(_dot(features[i], features[i]))
+            length = sqrt(_dot(_row(features, i), _row(features, i), d))
             factors[i] = max_norm / length if length > max_norm else 1.0
             is_longer = is_longer or length > max_norm
     if not is_longer:

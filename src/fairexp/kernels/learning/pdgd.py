@@ -32,7 +32,7 @@ def log_rest(scores: ConstFloat[::1], groups: ConstInt[::1], shown: ConstInt[::1
     It is minus infinity if all are.
     """
     n, m = scores.shape[0], shown.shape[0]
-    result = np.full(m, -np.inf)
+    result = np.empty(m)
     rest: cython.double[::1] = result
     is_shown = cython.cast(cython.p_char, calloc(n + 1, 1))
     if is_shown == cython.NULL:

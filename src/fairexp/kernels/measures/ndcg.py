@@ -92,22 +92,31 @@ def _expected_dcg(
     """DCG of the first n candidates, with scores `values`: `above` are better, `tied` are equal, itself included."""
     k = discount_sums.shape[0] - 1
     padded = (n + _LANES - 1) // _LANES * _LANES
+    n_sorted: cython.Py_ssize_t = 0
+    lowest: cython.double = INFINITY
     if n > _COUNTING_LIMIT:
-        ascending[:n] = values[:n]
-        qsort(cython.address(ascending[0]), n, cython.sizeof(cython.double), _by_value)
+        for candidate in range(n):
+            lowest = min(lowest, values[candidate])
+        for candidate in range(n):  # ties at the lowest need no sorting, and large ones are there
+            ascending[n_sorted] = values[candidate]
+            n_sorted += values[candidate] > lowest
+        if n_sorted > 1:
+            qsort(cython.address(ascending[0]), n_sorted, cython.sizeof(cython.double), _by_value)
     dcg: cython.double = 0.0
     above: int64_t
     tied: int64_t
     for candidate in range(n):
         score = values[candidate]
         above = tied = 0
-        if n > _COUNTING_LIMIT:
-            above = n - _count_below(ascending, n, score, True)
-            tied = n - above - _count_below(ascending, n, score, False)
-        else:
+        if n <= _COUNTING_LIMIT:
             for other in range(padded):
                 above += values[other] > score
                 tied += values[other] == score
+        elif score == lowest:
+            above, tied = n_sorted, n - n_sorted
+        else:
+            above = n_sorted - _count_below(ascending, n_sorted, score, True)
+            tied = n_sorted - above - _count_below(ascending, n_sorted, score, False)
         shared = discount_sums[min(k, above + tied)] - discount_sums[min(k, above)]
         dcg += gain[grades[who[candidate]]] * shared / tied
     return dcg
@@ -141,8 +150,13 @@ def ndcg_by_query(
     discount: ConstFloat[::1],
 ):
     """Expected NDCG (Q,) of queries `offsets` (Q + 1,) over `scores` and `grades` (N,); 0 where nothing is relevant."""
-    k, most = discount.shape[0], np.diff(offsets).max(initial=0)
-    discount_sums: cython.double[::1] = np.concatenate([[0.0], np.cumsum(discount)])
+    k = discount.shape[0]
+    most: int64_t = 0
+    for query in range(offsets.shape[0] - 1):
+        most = max(most, offsets[query + 1] - offsets[query])
+    discount_sums: cython.double[::1] = np.zeros(k + 1)
+    for p in range(k):
+        discount_sums[p + 1] = discount_sums[p] + discount[p]
     who: int64_t[::1] = np.empty(most + _LANES, dtype=np.int64)
     values: cython.double[::1] = np.empty(most + _LANES)
     ascending: cython.double[::1] = np.empty(most)
