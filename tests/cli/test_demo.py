@@ -12,6 +12,7 @@ from typer.testing import Result
 
 from fairexp.cli.commands.demo import RANKERS, TOLERANCE, demo_runs
 from fairexp.cli.printing.demo_text import Within, share_within
+from tests.waiting import SECONDS
 
 Run = Callable[..., Result]
 
@@ -25,7 +26,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     """The demo, run as a person would: in a process of its own."""
     out = tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-c", CODE, "demo", "--fast", "--out", str(out)]
-    return out, subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return out, subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
 
 
 def test_the_demo_writes_report_charts_and_runs(made: tuple[Path, Done]) -> None:

@@ -11,6 +11,7 @@ import fairexp as package
 from fairexp.cli import app
 from fairexp.cli.entry import COMMANDS, load_command
 from fairexp.errors import ArgumentError
+from tests.waiting import SECONDS
 
 Run = Callable[..., Result]
 
@@ -50,7 +51,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
         "heavy = {'scipy', 'pyarrow', 'altair', 'vl_convert', 'numpy', 'yaml'}\n"
         "sys.exit(f'loaded: {heavy & sys.modules.keys()}' if heavy & sys.modules.keys() else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
 
 

@@ -36,7 +36,7 @@ from fairexp.service.policies.spec import ItemsSpec, PolicySpec, parse_policy
 from fairexp.service.store import Store, open_store
 from fairexp.service.store.base import Kind
 from fairexp.service.store.codec import unpack
-from tests.waiting import until
+from tests.waiting import SECONDS, until
 
 SPEC = PolicySpec(features=6, groups={"small": 1.0, "large": 1.0}, length=5, tolerance=0.3, seed=5, items=ItemsSpec())
 SETTINGS = {"snapshot_every": 60, "maintenance_seconds": 0.2, "cached_bytes": 100_000}
@@ -107,7 +107,7 @@ class Server:
         assert self._nursery.stdin is not None and self._nursery.stdout is not None
         self._client.close()
         self._nursery.stdin.close()
-        self._nursery.wait(10)
+        self._nursery.wait(SECONDS)
         self._nursery.stdout.close()
 
 
@@ -123,7 +123,7 @@ class User(threading.Thread):
         chance = random.Random(self._seed)
         own: list[str] = list(self._said.rankings)[-50:]
         answered: list[tuple[str, dict[str, Any]]] = []
-        with httpx.Client(base_url=self._url, timeout=10.0, verify=False) as client:
+        with httpx.Client(base_url=self._url, timeout=SECONDS, verify=False) as client:
             while not self.stopping.is_set():
                 try:
                     self._act(client, chance, own, answered)

@@ -12,6 +12,7 @@ from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine, Ranked
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.policies.spec import PolicySpec
+from tests.waiting import SECONDS
 
 GROUPS = ("small", "large")
 SPEC = PolicySpec(
@@ -56,7 +57,7 @@ def candidates(number: int = 0, n: int = 8, k: int | None = None, **context: Any
 def rank(engine: Engine, number: int = 0, policy: str = "shop", **more: Any) -> Ranked:
     """A ranking that is on disk."""
     ranked = engine.rank(policy, lambda runtime: candidates(number, **more))
-    ranked.kept.result(10)
+    ranked.kept.result(SECONDS)
     return ranked
 
 
@@ -69,5 +70,5 @@ def play(engine: Engine, rounds: int, *, start: int = 0, policy: str = "shop") -
         which = ids[int(rng.integers(len(ids)))]
         positions = sorted({int(rng.integers(2)) for _ in range(2)})
         for position in positions:
-            engine.learn(which, [GivenEvent(position=position)]).kept.result(10)
+            engine.learn(which, [GivenEvent(position=position)]).kept.result(SECONDS)
     return ids

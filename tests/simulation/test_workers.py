@@ -15,6 +15,7 @@ from fairexp.simulation.pool.shared_data import SharedData
 from fairexp.simulation.pool.workers import ProcessDiedError, Workers
 from tests.simulation import works
 from tests.simulation.works import SMALL, Task
+from tests.waiting import SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,7 +122,7 @@ def test_an_interrupt_while_workers_start_shows_no_second_traceback() -> None:
     process = started(then)
     assert process.stdout is not None and process.stdout.readline() == "starting\n"
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)  # returns when the workers, too, have closed their output
+    _, stderr = process.communicate(timeout=SECONDS)  # returns when the workers, too, have closed their output
     assert stderr.count("Traceback") == 1
 
 
@@ -132,5 +133,5 @@ def test_workers_end_when_this_process_is_killed() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "under way\n"
     process.kill()
-    process.communicate(timeout=30)  # the workers held its output open, and would for a minute
+    process.communicate(timeout=SECONDS / 2)  # the workers held its output open, and would for SECONDS
     assert process.returncode == -signal.SIGKILL

@@ -92,7 +92,7 @@ class Proxy:
     def stop(self) -> None:
         self.client.close()
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(SECONDS)
 
 
 def free_port() -> int:

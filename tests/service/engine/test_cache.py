@@ -22,6 +22,7 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.policies.spec import PolicySpec
 from tests.service.live import Live, Standstill
 from tests.service.worlds import SPEC, candidates, play, rank, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 
@@ -59,7 +60,7 @@ def test_a_ranking_takes_the_memory_that_is_counted(started: Start, sqlite_addre
     Changes(engine).put("shop", WIDE)
     for number in range(10):  # so that some orders are certain, and much is remembered for explanations
         ranked = engine.rank("shop", lambda runtime, number=number: many(n, number))  # type: ignore[misc]
-        engine.learn(ranked.id, [GivenEvent(position=3)]).kept.result(10)
+        engine.learn(ranked.id, [GivenEvent(position=3)]).kept.result(SECONDS)
     policy = engine.policy("shop")
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -92,20 +93,20 @@ def test_the_budget_holds_whatever_comes(started: Start, sqlite_address: str) ->
     ids = []
     for number in range(40):
         ranked = engine.rank("shop", lambda runtime, number=number: many(20, number))  # type: ignore[misc]
-        ranked.kept.result(10)
+        ranked.kept.result(SECONDS)
         ids.append(ranked.id)
         assert policy.opened.n_bytes <= 60_000
     assert 5 < len(policy.opened) < 20
     before = policy.opened.n_bytes
     events = [GivenEvent(id=f"{number}-" + "x" * 200, type="click", position=0) for number in range(100)]
-    engine.learn(ids[-1], events).kept.result(10)
+    engine.learn(ids[-1], events).kept.result(SECONDS)
     assert policy.opened.n_bytes <= 60_000 and len(policy.opened) < 12, "a ranking that grows takes others' room"
     assert before > 40_000
     assert engine.learn(ids[-1], events).status == "duplicate"
     for number, each in enumerate(ids):
         assert engine.learn(each, [GivenEvent(id="late", position=2)]).status == "learned", number
     state = policy.runtime.state()[1]
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     assert first_difference(load_policy(engine.store, policy.row).runtime.state()[1], state) is None
 
 
@@ -126,7 +127,7 @@ def test_what_is_not_on_disk_stays_at_hand(started: Start, sqlite_address: str) 
         waiting = [engine.rank("shop", lambda runtime, number=number: candidates(number)) for number in range(6)]
         assert len(policy.opened) == 6 and policy.opened.n_bytes > 8000
     for ranked in waiting:
-        ranked.kept.result(10)
+        ranked.kept.result(SECONDS)
     rank(engine, 6)
     assert policy.opened.n_bytes <= 8000
 

@@ -25,7 +25,7 @@ def test_the_tolerance_holds_over_the_sequence_of_charges(live: Callable[..., Li
     running = live(address)
 
     async def crowd() -> None:
-        async with AsyncClient(running.url) as client:
+        async with AsyncClient(running.url, timeout_seconds=SECONDS) as client:
 
             async def visitor(number: int) -> None:
                 for step in range(8):
@@ -123,7 +123,7 @@ def test_threads_may_share_an_engine(started: Callable[..., Engine], sqlite_addr
             for step in range(10):
                 ranking_id = rank(engine, 100 * number + step).id
                 for _ in range(2):
-                    engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).kept.result(10)
+                    engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).kept.result(SECONDS)
         except BaseException as error:
             problems.append(error)
 

@@ -17,6 +17,7 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.policies.spec import FeedbackSpec
 from tests.service.live import Live
 from tests.service.worlds import SPEC, rank, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 CURVE = 1.0 / np.arange(1, 5)
@@ -35,7 +36,7 @@ def by_group(groups: Any, amounts: Any) -> list[float]:
 
 def learn(engine: Engine, ranking_id: str, *events: GivenEvent, **more: Any) -> str:
     learned = engine.learn(ranking_id, list(events), **more)
-    learned.kept.result(10)
+    learned.kept.result(SECONDS)
     return learned.status
 
 

@@ -19,6 +19,7 @@ from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
 from tests.service.live import Live
 from tests.service.worlds import SPEC, candidates, matrix, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 PAGED = SPEC.model_copy(update={"pages": 3})
@@ -27,7 +28,7 @@ RANK = "/v1/policies/shop/rank"
 
 def rank(engine: Engine, number: int, after: str | None = None, n: int = 14) -> Ranked:
     ranked = engine.rank("shop", lambda runtime: candidates(number, n), after=after)
-    ranked.kept.result(10)
+    ranked.kept.result(SECONDS)
     return ranked
 
 
@@ -55,7 +56,7 @@ def test_pages_go_on_are_charged_for_their_positions_and_come_back_from_the_log(
         assert live.runtime.totals.exposure == pytest.approx(expected)
         if ranker == "fairexp-pairrank" and pages[2].shown.qualified:
             assert within(live.runtime.totals.gaps()[0], SPEC.tolerance)
-        engine.learn(pages[1].id, [GivenEvent(position=5)]).kept.result(10)
+        engine.learn(pages[1].id, [GivenEvent(position=5)]).kept.result(SECONDS)
     assert live.runtime.totals.shown_at.tolist() == [8] * 12
     assert live.runtime.totals.clicked_at.tolist() == [0] * 5 + [8] + [0] * 6
     again, now = load_policy(engine.store, live.row, use_snapshots=snapshots).runtime.state(), live.runtime.state()
@@ -90,7 +91,7 @@ def test_over_http_positions_count_through_the_pages(live: Callable[..., Live], 
         assert answer.status_code == status and answer.json()["error"]["field"] == "after", answer.text
     elsewhere = client.post("/v1/policies/other/rank", json=rank_body(0, 10, after=first["ranking_id"]))
     assert elsewhere.status_code == 404
-    with Client(running.url) as python:
+    with Client(running.url, timeout_seconds=SECONDS) as python:
         page = python.rank("shop", [f"d{i}" for i in range(8)], matrix(0), groups=["small", "large"] * 4)
         after = python.rank(
             "shop", [f"d{i}" for i in range(8)], matrix(0), groups=["small", "large"] * 4, after=page.ranking_id

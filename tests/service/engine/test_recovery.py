@@ -16,6 +16,7 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.policies.spec import Feature, PolicySpec
 from tests.service.tampering import seal_anew, tampering
 from tests.service.worlds import SPEC, play, rank
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 RANKERS = (
@@ -49,7 +50,7 @@ def test_the_log_alone_rebuilds_the_state_bit_for_bit(started: Start, sqlite_add
     play(engine, 40)
     policy = engine.policy("shop")
     meta, arrays = policy.runtime.state()
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     for use_snapshots in (True, False):
         loaded = load_policy(engine.store, policy.row, use_snapshots=use_snapshots)
         assert (loaded.snapshot_seq > 0) == use_snapshots
@@ -72,7 +73,7 @@ def test_a_restart_continues_as_if_nothing_had_been(started: Start, address: str
         assert one.shown.ids == two.shown.ids
         assert one.shown.scores.tobytes() == two.shown.scores.tobytes()
         for engine, ranked in ((resumed, one), (straight, two)):
-            engine.learn(ranked.id, [GivenEvent(position=1)]).kept.result(10)
+            engine.learn(ranked.id, [GivenEvent(position=1)]).kept.result(SECONDS)
     late = resumed.learn(first[4], [GivenEvent(id="late", position=3)])
     assert late.status == "learned"
 
@@ -103,11 +104,11 @@ def test_versions_are_replayed_too(started: Start, address: str) -> None:
         spec = spec.model_copy(update=change)
         Changes(engine).put("shop", spec, ChangeRequest(discard=True))
         play(engine, 10, start=10 * number)
-        engine.learn(early[number], [GivenEvent(id=f"late {number}", position=1)]).kept.result(10)
+        engine.learn(early[number], [GivenEvent(id=f"late {number}", position=1)]).kept.result(SECONDS)
     Changes(engine).rollback("shop", 3)
     play(engine, 10, start=100)
     meta, arrays = engine.policy("shop").runtime.state()
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=False)
     assert loaded.runtime.state()[0] == meta
     assert first_difference(loaded.runtime.state()[1], arrays) is None

@@ -22,7 +22,7 @@ from fairexp.service.store import Append
 from tests.service.http.test_metarank import ranking
 from tests.service.live import Live
 from tests.service.worlds import SPEC, base64_body, candidates, rank, rank_body
-from tests.waiting import until
+from tests.waiting import SECONDS, until
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -33,7 +33,7 @@ def ask(engine: Engine, request_id: str, number: int = 0) -> Any:
     asked = candidates(number, request_id=request_id)
     object.__setattr__(asked, "asked", f"digest of {number}")
     ranked = engine.rank("shop", lambda runtime: asked, request_id=request_id, asked=asked.asked)
-    ranked.kept.result(10)
+    ranked.kept.result(SECONDS)
     return ranked
 
 
@@ -148,11 +148,11 @@ def test_many_at_once_are_ranked_once(started: Start, address: str) -> None:
     barrier = threading.Barrier(n_threads)
 
     def everything() -> list[str]:
-        barrier.wait(30)
+        barrier.wait(SECONDS)
         return [ask(engine, request_id, number).id for number, request_id in enumerate(ids)]
 
     with ThreadPoolExecutor(n_threads) as pool:
-        told = [future.result(60) for future in [pool.submit(everything) for _ in range(n_threads)]]
+        told = [future.result(SECONDS) for future in [pool.submit(everything) for _ in range(n_threads)]]
     assert all(each == told[0] for each in told) and len(set(told[0])) == len(ids)
     assert engine.policy("shop").runtime.totals.rounds == len(ids)
 
@@ -165,20 +165,20 @@ def test_an_answer_waits_for_the_first_to_be_on_disk(started: Start, address: st
     def slowly(writes: Any) -> None:
         if any(isinstance(write, Append) for write in writes):
             entered.set()
-            assert going.wait(30)
+            assert going.wait(SECONDS)
         commit(writes)
 
     monkeypatch.setattr(engine.store, "commit", slowly)
     asked = candidates(0, request_id="r")
     first = engine.rank("shop", lambda runtime: asked, request_id="r")
-    assert entered.wait(30) and not first.kept.done()
+    assert entered.wait(SECONDS) and not first.kept.done()
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(engine.rank, "shop", lambda runtime: asked, request_id="r")
         until(lambda: len(engine.writer._waiting) == 1)
         assert engine.policy("shop").lock.acquire(blocking=False), "others wait for its wait"
         engine.policy("shop").lock.release()
         going.set()
-        assert second.result(30).id == first.id
+        assert second.result(SECONDS).id == first.id
     assert first.kept.done() and engine.policy("shop").runtime.totals.rounds == 1
 
 
@@ -204,14 +204,16 @@ def test_nobody_comes_between_the_look_and_the_ranking(started: Start, sqlite_ad
         found = named(request_id)
         if not others:
             others.append(pool.submit(ask, engine, "r"))
-            assert pool.submit(policy.lock.acquire, blocking=False).result(30) is False, "others could come between"
+            assert pool.submit(policy.lock.acquire, blocking=False).result(SECONDS) is False, (
+                "others could come between"
+            )
             policy.requests.let_go(committed=policy.committed)
         return found
 
     monkeypatch.setattr(engine.archive, "named", interrupted)
     with ThreadPoolExecutor(2) as pool:
         first = ask(engine, "r")
-        assert others[0].result(30).id == first.id and others[0].result().repeated
+        assert others[0].result(SECONDS).id == first.id and others[0].result().repeated
     assert policy.runtime.totals.rounds == 1
 
 
@@ -252,10 +254,10 @@ def test_the_clients(live: Callable[..., Live], sqlite_address: str) -> None:
     given = ("shop", ["a", "b", "c"], [[1.0, 0.2, 0.5], [0.3, 0.9, 0.1], [0.2, 0.2, 0.7]])
 
     async def once_more() -> tuple[RankedList, int]:
-        async with AsyncClient(url) as client:
+        async with AsyncClient(url, timeout_seconds=SECONDS) as client:
             return await client.rank(*given, **asked), await client.erase("u", dry_run=True)
 
-    with Client(url) as client:
+    with Client(url, timeout_seconds=SECONDS) as client:
         first = client.rank(*given, **asked)
         assert client.rank(*given, **asked) == first
         assert asyncio.run(once_more()) == (first, 1)

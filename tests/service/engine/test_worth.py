@@ -17,6 +17,7 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.policies.rankers import build_ranker
 from fairexp.service.policies.spec import FeedbackSpec
 from tests.service.worlds import SPEC, candidates, rank
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 RULES = {"events": {"click": 1.0, "purchase": 2.0}, "window_seconds": 100.0}
@@ -39,7 +40,7 @@ def differences(features: Any, pairs: list[tuple[int, int]]) -> set[tuple[float,
 
 def learn(engine: Engine, ranking_id: str, *events: GivenEvent) -> str:
     learned = engine.learn(ranking_id, list(events))
-    learned.kept.result(10)
+    learned.kept.result(SECONDS)
     return learned.status
 
 
@@ -95,7 +96,7 @@ def test_a_ranker_that_has_no_use_for_grades_says_so(started: Start, sqlite_addr
 def by_query(engine: Engine) -> Any:
     """A ranking of a query that has an id."""
     ranked = engine.rank("shop", lambda runtime: candidates(0, query_id="q"))
-    ranked.kept.result(10)
+    ranked.kept.result(SECONDS)
     return ranked
 
 

@@ -36,7 +36,7 @@ from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
 from tests.service.worlds import SPEC, base64_body, rank_body
-from tests.waiting import until
+from tests.waiting import SECONDS, until
 
 Start = Callable[..., Live]
 RANK = "/v1/policies/shop/rank"
@@ -148,10 +148,10 @@ class Asking(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self.answer = httpx.post(self._url + RANK, content=self._body, timeout=60)
+        self.answer = httpx.post(self._url + RANK, content=self._body, timeout=SECONDS)
 
     def ended(self) -> httpx.Response:
-        self.join(60)
+        self.join(SECONDS)
         assert self.answer is not None
         return self.answer
 

@@ -16,6 +16,7 @@ import pytest
 from tests.service.http.test_access import DECISIONS
 from tests.service.http.test_start import COMMAND, serving
 from tests.service.live import Live
+from tests.waiting import SECONDS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -70,7 +71,7 @@ def _curl(url: str, command: str) -> httpx.Response:
     body = given.pop("-d", None)
     assert not given
     method, place = "GET" if body is None else "POST", address.replace("localhost:8000", url)
-    return httpx.request(method, place, headers=headers, content=body)
+    return httpx.request(method, place, headers=headers, content=body, timeout=SECONDS)
 
 
 def test_every_route_and_role_is_in_the_table() -> None:

@@ -18,6 +18,7 @@ from fairexp.service.engine.events import GivenEvent
 from fairexp.service.policies.spec import FeedbackSpec, RetentionSpec
 from fairexp.service.problems import ServiceError
 from tests.service.worlds import SPEC, rank, rank_body
+from tests.waiting import SECONDS
 
 Serve = Callable[..., httpx.Client]
 Start = Callable[..., Engine]
@@ -53,7 +54,7 @@ def test_repeats_are_known_after_a_restart(started: Start, address: str) -> None
     engine = started(address)
     Changes(engine).put("shop", SPEC)
     ranking_id = rank(engine).id
-    engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).kept.result(10)
+    engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).kept.result(SECONDS)
     engine.close()
     engine = started(address)
     assert engine.learn(ranking_id, [GivenEvent(id="e", position=1)]).duplicates == 1
@@ -67,9 +68,9 @@ def test_clicks_in_parts_teach_each_preference_once(started: Start, tmp_path: ob
     for engine in (whole, parts):
         Changes(engine).put("shop", SPEC.model_copy(update={"parameters": {"pairs": "all"}}))
         ids.append(rank(engine).id)
-    whole.learn(ids[0], [GivenEvent(position=0), GivenEvent(position=1)]).kept.result(10)
+    whole.learn(ids[0], [GivenEvent(position=0), GivenEvent(position=1)]).kept.result(SECONDS)
     for position in (1, 0):
-        parts.learn(ids[1], [GivenEvent(position=position)]).kept.result(10)
+        parts.learn(ids[1], [GivenEvent(position=position)]).kept.result(SECONDS)
     counts = [_pairs(engine) for engine in (whole, parts)]
     # Together: 0 and 1 over 2. In parts: 1 over 0 and 2 when only it was clicked, then 0 over 2.
     assert counts == [2, 3]
@@ -99,7 +100,7 @@ def test_order_of_arrival_does_not_matter_for_what_is_kept(started: Start, sqlit
     ids = [rank(engine, number).id for number in range(6)]
     for ranking_id in reversed(ids):
         learned = engine.learn(ranking_id, [GivenEvent(position=2)])
-        learned.kept.result(10)
+        learned.kept.result(SECONDS)
         assert learned.status == "learned"
     assert engine.policy("shop").runtime.totals.clicked_at.tolist() == [0, 0, 6, 0]
 
@@ -187,7 +188,7 @@ def test_rankings_that_are_not_at_hand_are_read_from_the_store(started: Start, a
     engine = started(address, settings={"cached_bytes": 15_000})
     Changes(engine).put("shop", SPEC)
     ids = [rank(engine, number).id for number in range(12)]
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     assert int(ids[0].split("-")[1]) not in engine.policy("shop").opened
     assert engine.learn(ids[0], [GivenEvent(id="a", position=1)]).status == "learned"
     for number in range(12, 20):

@@ -21,7 +21,7 @@ from fairexp.service.settings import ServerSettings, settings_table
 from tests.service.http.test_start import serving
 from tests.service.live import Live
 from tests.service.worlds import GROUPS, matrix, rank_body
-from tests.waiting import until
+from tests.waiting import SECONDS, until
 
 Start = Callable[..., Live]
 IDS = [f"d{index}" for index in range(8)]
@@ -72,7 +72,7 @@ def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address
 
 def test_the_client(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address)
-    with Client(running.url) as client:
+    with Client(running.url, timeout_seconds=SECONDS) as client:
         assert client.ready()
         ranking = client.rank("shop", IDS, matrix(0), groups=BY_ID, query_id="q", k=3, explain=True)
         assert [item.position for item in ranking.items] == [1, 2, 3]
@@ -99,7 +99,7 @@ def test_the_async_client_does_the_same(live: Start, sqlite_address: str) -> Non
     running = live(sqlite_address)
 
     async def use() -> None:
-        async with AsyncClient(running.url) as client:
+        async with AsyncClient(running.url, timeout_seconds=SECONDS) as client:
             assert await client.ready()
             asked = [client.rank("shop", IDS, matrix(number), groups=BY_ID) for number in range(20)]
             rankings = await asyncio.gather(*asked)
@@ -133,7 +133,7 @@ def test_settings_are_checked() -> None:
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from fairexp.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=cwd)
 
 
 def test_keys_from_the_command_line(tmp_path: Path) -> None:
@@ -154,7 +154,8 @@ def test_keys_from_the_command_line(tmp_path: Path) -> None:
 def test_serve_from_the_command_line_and_stop_it(tmp_path: Path) -> None:
     with serving(tmp_path, "--set", "snapshot_every=5") as server:
         server.wait_ready()
-        with Client(server.url, key=(tmp_path / "fairexp.db.admin-key").read_text().strip()) as client:
+        key = (tmp_path / "fairexp.db.admin-key").read_text().strip()
+        with Client(server.url, key=key, timeout_seconds=SECONDS) as client:
             assert client.rank("shop", IDS, matrix(0), groups=BY_ID).items
         rest = server.end()
     assert all(json.loads(line)["message"] for line in rest.strip().splitlines())

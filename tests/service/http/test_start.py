@@ -31,7 +31,7 @@ from fairexp.service.problems import StoreError
 from fairexp.service.store import open_store
 from tests.service.live import Live, Standstill
 from tests.service.worlds import SPEC, rank_body
-from tests.waiting import until
+from tests.waiting import SECONDS, until
 
 # The tests may run under `nohup`; what they start must not take SIGHUP for something to ignore.
 PROGRAM = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from fairexp.cli import main; main()"
@@ -56,7 +56,7 @@ class Process:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def wait_ready(self) -> None:
-        with Client(self.url) as client:
+        with Client(self.url, timeout_seconds=SECONDS) as client:
             until(client.ready)
 
     def end(self, how: int = signal.SIGTERM) -> str:
@@ -64,7 +64,7 @@ class Process:
         assert self.process.stderr is not None
         self.process.send_signal(how)
         rest = self.process.stderr.read()
-        self.process.wait(30)
+        self.process.wait(SECONDS)
         return rest
 
 
@@ -84,7 +84,7 @@ def serving(folder: Path, *arguments: str, policies: str | None = None) -> Itera
 
 def refused(folder: Path, *arguments: str) -> str:
     """What `fairexp serve` says when it does not start."""
-    done = subprocess.run([*COMMAND, "serve", *arguments], capture_output=True, text=True, timeout=60, cwd=folder)
+    done = subprocess.run([*COMMAND, "serve", *arguments], capture_output=True, text=True, timeout=SECONDS, cwd=folder)
     assert done.returncode == 2, done.stderr
     return done.stderr
 
@@ -94,8 +94,8 @@ def test_the_first_start_makes_a_key_and_says_where_but_not_what(tmp_path: Path,
     with serving(tmp_path, "--store", address, "--host", "0.0.0.0") as server:
         server.wait_ready()
         token = file.read_text().strip()
-        assert httpx.get(f"{server.url}/v1/policies").status_code == 401
-        asked = httpx.get(f"{server.url}/v1/policies", headers={"X-API-Key": token})
+        assert httpx.get(f"{server.url}/v1/policies", timeout=SECONDS).status_code == 401
+        asked = httpx.get(f"{server.url}/v1/policies", headers={"X-API-Key": token}, timeout=SECONDS)
         assert [each["policy"] for each in asked.json()["policies"]] == ["shop"]
         written = "".join(server.said) + server.end()
     assert file.name in "".join(server.said[:5])
@@ -176,15 +176,15 @@ def test_a_key_that_is_not_in_force_is_told(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         assert "All keys are revoked" in server.said[0]
         server.wait_ready()
-        assert httpx.get(f"{server.url}/v1/policies").status_code == 401
+        assert httpx.get(f"{server.url}/v1/policies", timeout=SECONDS).status_code == 401
 
 
 def test_open_is_said_and_lets_this_machine_in(tmp_path: Path) -> None:
     with serving(tmp_path, "--open") as server:
         server.wait_ready()
         assert "Open (--open): everybody on this machine may do everything" in server.said[0]
-        assert httpx.get(f"{server.url}/v1/policies").status_code == 200
-        assert httpx.get(f"{server.url}/v1/policies", headers={"Via": "1.1 proxy"}).status_code == 403
+        assert httpx.get(f"{server.url}/v1/policies", timeout=SECONDS).status_code == 200
+        assert httpx.get(f"{server.url}/v1/policies", headers={"Via": "1.1 proxy"}, timeout=SECONDS).status_code == 403
     assert not list(tmp_path.glob("*key*"))
 
 
@@ -208,7 +208,7 @@ def test_a_request_under_way_is_answered_before_a_signal_ends_the_server(tmp_pat
     with serving(tmp_path, "--open") as server:
         server.wait_ready()
         body = json.dumps(rank_body()).encode()
-        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as line:
             head = f"POST /v1/policies/shop/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
             line.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
             assert line.recv(1000).startswith(b"HTTP/1.1 100"), "the server waits for the body"
@@ -225,7 +225,7 @@ def test_a_request_under_way_is_answered_before_a_signal_ends_the_server(tmp_pat
 
 def accepts(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=SECONDS).close()
     except ConnectionRefusedError:
         return False
     return True
@@ -286,12 +286,12 @@ def test_what_is_logged(
     if variable is not None:
         monkeypatch.setenv("FAIREXP_LOG_LEVEL", variable)
     with serving_quietly(tmp_path, *arguments) as (process, url):
-        with Client(url) as client:
+        with Client(url, timeout_seconds=SECONDS) as client:
             until(client.ready)
-        assert httpx.get(f"{url}/v1/policies").status_code == 200
-        assert httpx.get(f"{url}/v1/policies/none").status_code == 404
+        assert httpx.get(f"{url}/v1/policies", timeout=SECONDS).status_code == 200
+        assert httpx.get(f"{url}/v1/policies/none", timeout=SECONDS).status_code == 404
         process.send_signal(signal.SIGTERM)
-        _, written = process.communicate(timeout=60)
+        _, written = process.communicate(timeout=SECONDS)
     lines = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
     told = {f"request {each['status']}" for each in lines if each.get("route", "").startswith("/v1/")}
     told |= {"health" for each in lines if each.get("route") == "/readyz"}

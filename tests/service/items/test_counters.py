@@ -17,6 +17,7 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.items.counters import STRENGTH, ItemCounters
 from fairexp.service.policies.spec import Feature
 from tests.service.worlds import SPEC, matrix
+from tests.waiting import SECONDS
 
 COUNTED = SPEC.model_copy(
     update={
@@ -66,7 +67,7 @@ def rank(engine: Engine, number: int) -> str:
     groups = np.arange(n) % 2
     ask = lambda runtime: Candidates(ids, groups, runtime.scaling(runtime.counted(ids, matrix(number))))  # noqa: E731
     ranked = engine.rank("shop", ask)
-    ranked.kept.result(10)
+    ranked.kept.result(SECONDS)
     return ranked.id
 
 
@@ -86,7 +87,7 @@ def test_a_ranking_sees_the_counts_of_its_time_and_a_restart_comes_to_the_same(
         assert record.features[:, 4].tolist() == [clicked[name] for name in ids]
         shown.update(ids)
         if number % 3 == 0:
-            engine.learn(engine.ids.make(1, record.seq), [GivenEvent(position=1)]).kept.result(10)
+            engine.learn(engine.ids.make(1, record.seq), [GivenEvent(position=1)]).kept.result(SECONDS)
             clicked[ids[1]] += 1
     Changes(engine).put("shop", COUNTED.model_copy(update={"tolerance": 0.5}))
     assert live.runtime.counters.of("d1")["shown"] == shown["d1"] > 0

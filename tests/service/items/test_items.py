@@ -20,6 +20,7 @@ from tests.service.http.metarank_examples import EVENTS, MOVIE
 from tests.service.http.test_access import with_keys
 from tests.service.live import Live
 from tests.service.worlds import GROUPS, SPEC, matrix, rank_body
+from tests.waiting import SECONDS
 
 Serve = Callable[..., httpx.Client]
 KEPT = SPEC.model_copy(update={"items": ItemsSpec(most=50)})
@@ -114,7 +115,7 @@ def test_fields_count_from_their_time_until_their_end(started: Callable[..., Eng
     live = engine.policy("shop")
 
     def put(value: Any, since: float, until: float | None = None) -> None:
-        engine.keep_fields(live, "items", [Fields("a", {"price": value}, since, until)]).result(10)
+        engine.keep_fields(live, "items", [Fields("a", {"price": value}, since, until)]).result(SECONDS)
 
     def price() -> Any:
         return engine.catalog.find(1, "items", ["a"])["a"].get("price")
@@ -143,7 +144,7 @@ def test_items_written_longest_ago_go_and_one_is_no_larger_than_its_limit(
     live = engine.policy("shop")
 
     def put(*ids: str, **values: Any) -> None:
-        engine.keep_fields(live, "items", [Fields(each, values or {"x": 1.0}, 5.0) for each in ids]).result(10)
+        engine.keep_fields(live, "items", [Fields(each, values or {"x": 1.0}, 5.0) for each in ids]).result(SECONDS)
 
     put("a", "b", "c", "d", "e")
     put("a")
@@ -152,7 +153,7 @@ def test_items_written_longest_ago_go_and_one_is_no_larger_than_its_limit(
     assert sorted(engine.catalog.find(1, "items", list("abcdefg"))) == ["a", "d", "e", "f", "g"]
     assert store.database.read("SELECT COUNT(*) FROM items") == [(5,)]
     for number in range(40):
-        engine.keep_fields(live, "items", [Fields("a", {f"f{number}": "y" * 50}, float(number))]).result(10)
+        engine.keep_fields(live, "items", [Fields("a", {f"f{number}": "y" * 50}, float(number))]).result(SECONDS)
     (size,) = store.database.read("SELECT MAX(LENGTH(fields)) FROM items")[0]
     assert 400 < size <= 600 and "f39" in engine.catalog.find(1, "items", ["a"])["a"]
     Changes(engine).delete("shop", request=discarding())
@@ -226,7 +227,7 @@ def test_too_large_an_item_is_refused_by_name(serve: Serve, sqlite_address: str)
 def test_the_client_keeps_items_and_ranks_them_by_id(live: Callable[..., Live], sqlite_address: str) -> None:
     running = live(sqlite_address, policies={"shop": KEPT})
     items = {item["id"]: item["fields"] for item in fields(0)}
-    with Client(running.url) as client:
+    with Client(running.url, timeout_seconds=SECONDS) as client:
         assert client.put_items("shop", items, users={"u": {"age": 3}}).users == 1
         assert client.item("shop", "d1").fields["seller"] == "large"
         assert len(client.rank("shop", list(items), k=3).items) == 3

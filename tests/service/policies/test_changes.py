@@ -20,6 +20,7 @@ from fairexp.service.log.audit import audit
 from fairexp.service.policies.spec import Feature, PolicySpec
 from fairexp.service.problems import ServiceError
 from tests.service.worlds import SPEC, play, rank
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -218,7 +219,7 @@ def test_late_feedback_teaches_the_version_in_force(started: Start, sqlite_addre
         Changes(engine).put("shop", spec)
         ranking_id = rank(engine).id
         if not first:
-            engine.learn(ranking_id, [GivenEvent(position=2)]).kept.result(10)
+            engine.learn(ranking_id, [GivenEvent(position=2)]).kept.result(SECONDS)
         Changes(engine).put("shop", wider)
         if first:
             assert engine.learn(ranking_id, [GivenEvent(position=2)]).status == "learned"
@@ -235,7 +236,7 @@ def test_any_earlier_version_comes_back_with_the_state_it_had(engine: Engine, st
     rank_wide = {"features": np.ones((8, 1), dtype=np.float32)}
     asked = Candidates([f"d{n}" for n in range(8)], np.arange(8) % 2, **rank_wide)
     newer = engine.rank("shop", lambda runtime: asked)
-    newer.kept.result(10)
+    newer.kept.result(SECONDS)
     told = Changes(engine).rollback("shop", 1, ChangeRequest(dry_run=True))
     assert told.dry_run and engine.policy("shop").runtime.version == 2
     done = Changes(engine).rollback("shop", 1, ChangeRequest(by="somebody"))
@@ -253,7 +254,7 @@ def test_any_earlier_version_comes_back_with_the_state_it_had(engine: Engine, st
     forward = Changes(engine).rollback("shop", 2)
     assert forward.version == 4 and engine.policy("shop").runtime.spec.feature_names == ["price"]
     rank_again = engine.rank("shop", lambda runtime: asked)
-    rank_again.kept.result(10)
+    rank_again.kept.result(SECONDS)
 
 
 def test_after_a_rollback_the_model_in_force_learns_from_its_own_rankings(started: Start, sqlite_address: str) -> None:

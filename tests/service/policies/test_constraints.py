@@ -28,6 +28,7 @@ from fairexp.service.problems import ServiceError
 from fairexp.service.views.explain import explain
 from tests.service.live import Live
 from tests.service.worlds import matrix, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -184,10 +185,10 @@ def test_constraints_of_every_kind_are_replayed_bit_for_bit(started: Start, sqli
         n, special = 4 + number % 5, {"segment": f"s{number % 3}", "weight": 1.0 if number % 4 else 2.5}
         pinned = {number % 4: 2} if number % 3 == 0 else {}
         ranked = engine.rank("shop", lambda _, n=n, s=special, p=pinned: candidates(number, n, **s, pinned=p))  # noqa: B023
-        engine.learn(ranked.id, [GivenEvent(position=number % 4)], final=True).kept.result(10)
+        engine.learn(ranked.id, [GivenEvent(position=number % 4)], final=True).kept.result(SECONDS)
         assert not pinned or (ranked.shown.pinned is not None and ranked.shown.ids[number % 4] == "d2")
     meta, arrays = engine.policy("shop").runtime.state()
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     for use_snapshots in (True, False):
         loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=use_snapshots)
         assert loaded.runtime.state()[0] == meta
@@ -359,9 +360,9 @@ def test_changes_keep_accounts_by_the_constraint_s_name(
         assert engine.learn(ranking_id, [GivenEvent(position=1)]).status == "learned"
     for number in range(20, 26):
         ranked = engine.rank("shop", lambda _, n=number: candidates(n))  # type: ignore[misc]
-        engine.learn(ranked.id, [GivenEvent(position=0)]).kept.result(10)
+        engine.learn(ranked.id, [GivenEvent(position=0)]).kept.result(SECONDS)
     meta, arrays = engine.policy("shop").runtime.state()
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=False)
     assert loaded.runtime.state()[0] == meta and first_difference(loaded.runtime.state()[1], arrays) is None
 
@@ -370,7 +371,7 @@ def test_from_groups_to_constraints_and_back(started: Start, sqlite_address: str
     engine = started(sqlite_address)
     plain = parse_policy({"features": 3, "length": 4, "groups": {"small": 1.0, "large": 1.0}})
     Changes(engine).put("shop", plain)
-    engine.rank("shop", lambda _: Candidates(["a", "b"], np.array([0, 1]), matrix(0, 2))).kept.result(10)
+    engine.rank("shop", lambda _: Candidates(["a", "b"], np.array([0, 1]), matrix(0, 2))).kept.result(SECONDS)
     with pytest.raises(ServiceError, match="the account of group 'small'"):
         Changes(engine).put("shop", policy())
     Changes(engine).put("shop", policy(), ChangeRequest(discard=True))

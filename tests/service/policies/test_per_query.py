@@ -26,6 +26,7 @@ from tests.service.http.test_metarank import ranking as metarank_ranking
 from tests.service.live import Live
 from tests.service.store.test_erasure import everything, in_files
 from tests.service.worlds import SPEC, candidates, matrix, rank, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -50,7 +51,7 @@ def play(engine: Engine, rounds: int, *, start: int = 0) -> list[str]:
         which = number % N_QUERIES
         told.append(rank(engine, which, n=8 if number < 6 else 9, query_id=f"q{which}").id)
         late = told[-4] if number % 2 and len(told) > 3 else told[-1]
-        engine.learn(late, [GivenEvent(position=number % 3)], final=True).kept.result(10)
+        engine.learn(late, [GivenEvent(position=number % 3)], final=True).kept.result(SECONDS)
     return told
 
 
@@ -107,7 +108,7 @@ def test_the_log_alone_rebuilds_the_state_bit_for_bit(started: Start, sqlite_add
     meta, arrays = live.runtime.state()
     (known,) = [value for key, value in arrays.items() if key.endswith(".queries.queries")]
     assert known.shape == (2,)
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     for use_snapshots in (True, False):
         loaded = load_policy(engine.store, live.row, use_snapshots=use_snapshots)
         assert loaded.runtime.state()[0] == meta
@@ -161,7 +162,7 @@ def test_an_erased_user_leaves_what_was_learned_and_no_query(started: Start, sql
     Changes(engine).put("shop", policy("fairexp-toprank"))
     for number in range(12):
         told = rank(engine, user="user-a", query_id=f"private words {number % 2}")
-        engine.learn(told.id, [GivenEvent(position=0)]).kept.result(10)
+        engine.learn(told.id, [GivenEvent(position=0)]).kept.result(SECONDS)
     meta, arrays = engine.policy("shop").runtime.state()
     assert b"private words" in everything(cast(SqlStore, engine.store))
     assert engine.erase("user-a") == 12
@@ -212,8 +213,8 @@ def test_changes_keep_what_is_known_of_queries(
         asked = candidates(number, query_id=f"q{number % N_QUERIES}")
         object.__setattr__(asked, "features", matrix(number % N_QUERIES, d=width))
         ranked = engine.rank("shop", lambda runtime, asked=asked: asked)  # type: ignore[misc]
-        engine.learn(ranked.id, [GivenEvent(position=number % 2)]).kept.result(10)
+        engine.learn(ranked.id, [GivenEvent(position=number % 2)]).kept.result(SECONDS)
     meta, arrays = engine.policy("shop").runtime.state()
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=False)
     assert loaded.runtime.state()[0] == meta and first_difference(loaded.runtime.state()[1], arrays) is None

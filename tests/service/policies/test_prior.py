@@ -36,6 +36,7 @@ from fairexp.service.policies.spec import CALLER_ORDER, PolicySpec, load_policie
 from fairexp.service.problems import ServiceError
 from tests.logs.worlds import as_table, logged
 from tests.service.worlds import SPEC, base64_body, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 UNITS = np.array([1000.0, 0.01, 5.0])
@@ -160,7 +161,7 @@ def test_a_reset_of_the_model_goes_back_to_the_prior(started: Start, sqlite_addr
     learned = runtime.ranker.linear_model()
     assert learned is not None and np.abs(learned / runtime.scale.scale - [0.0, 300.0, 0.0]).max() > 1.0
     changes.reset("market", ["model"])
-    engine.rank("market", lambda runtime: wild(50)).kept.result(10)
+    engine.rank("market", lambda runtime: wild(50)).kept.result(SECONDS)
     runtime = engine.policy("market").runtime
     weights = runtime.ranker.linear_model()
     assert weights is not None and weights / runtime.scale.scale == pytest.approx([0.0, 300.0, 0.0])
@@ -174,14 +175,14 @@ def serve(engine: Engine, number: int, *, clicked: int) -> None:
         return Candidates(asked.ids, groups, runtime.scaling(asked.features))
 
     ranked = engine.rank("market", seen)
-    engine.learn(ranked.id, [GivenEvent(position=clicked)]).kept.result(10)
+    engine.learn(ranked.id, [GivenEvent(position=clicked)]).kept.result(SECONDS)
 
 
 def test_a_later_prior_takes_effect_at_once(started: Start, sqlite_address: str) -> None:
     engine = started(sqlite_address)
     changes = Changes(engine)
     changes.put("market", spec_of(prior=None))
-    engine.rank("market", lambda runtime: wild(0)).kept.result(10)
+    engine.rank("market", lambda runtime: wild(0)).kept.result(SECONDS)
     changed = changes.put("market", spec_of())
     assert changed.effects.lost == () and any(line.startswith("prior") for line in changed.differences)
     runtime = engine.policy("market").runtime

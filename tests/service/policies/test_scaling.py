@@ -19,6 +19,7 @@ from fairexp.service.engine.recovery import load_policy
 from fairexp.service.policies.scaling import DRIFT, ENOUGH, MOST_SEEN, MOST_SHOWN, RANGE, RunningScale
 from fairexp.service.policies.spec import Feature, PolicySpec
 from fairexp.service.views.reports import policy_report
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 WILD = np.array([0.01, 100.0])
@@ -271,6 +272,6 @@ def test_the_log_alone_rebuilds_the_scale_bit_for_bit(started: Start, address: s
         scales.add(engine.policy("shop").runtime.scale.scale.tobytes())
     assert 3 <= len(scales) <= 20  # it moved, and rarely
     state = engine.policy("shop").runtime.state()
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     loaded = load_policy(engine.store, engine.policy("shop").row, use_snapshots=False).runtime.state()
     assert loaded[0] == state[0] and first_difference(loaded[1], state[1]) is None

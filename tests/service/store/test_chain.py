@@ -25,6 +25,7 @@ from tests.service.http.test_operations import run
 from tests.service.live import Live
 from tests.service.tampering import delete, flip, seal_anew, swap, tampering
 from tests.service.worlds import SPEC, play, rank, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 ENTRY_COLUMNS = "policy, seq, kind, at, payload, ranking, commitment, previous, digest"
@@ -264,7 +265,7 @@ def test_a_snapshot_is_tied_to_the_log_after_it(started: Start, filled: str) -> 
     """Entries before a snapshot are changed and all is sealed anew: what follows the snapshot does not fit it."""
     engine = started(filled)
     play(engine, 3, policy="bad", start=50)
-    engine.writer.submit([]).result(10)
+    engine.writer.submit([]).result(SECONDS)
     engine.policy("bad").fail(CorruptRecordError("so that it takes no snapshot when it is closed"))
     engine.close()
     with tampering(filled) as execute:
@@ -292,7 +293,7 @@ def test_what_expired_is_not_missed_and_what_did_not_is(started: Start, address:
     now += 499
     play(engine, 20, start=20, policy="bad")
     seq = int(old[4].split("-")[1])
-    engine.learn(old[4], [GivenEvent(id="late", position=3)]).kept.result(10)
+    engine.learn(old[4], [GivenEvent(id="late", position=3)]).kept.result(SECONDS)
     now += 5
     engine.snapshot(engine.policy("bad"), at_least=10_000)
     engine.background.compact(engine.policy("bad"))

@@ -23,6 +23,7 @@ from fairexp.service.store.sql import SqlStore
 from tests.service.http.test_metarank import ranking
 from tests.service.live import Live
 from tests.service.worlds import SPEC, candidates, rank, rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 TABLES = ("settings", "policies", "log", "contexts", "snapshots", "versions", "heads")
@@ -40,7 +41,7 @@ def personal(user: str, number: int) -> dict[str, str]:
 def ask(engine: Engine, user: str, number: int, policy: str = "shop") -> str:
     own = personal(user, number)
     ranked = engine.rank(policy, lambda runtime: candidates(number, **own), request_id=own["request_id"])
-    ranked.kept.result(10)
+    ranked.kept.result(SECONDS)
     return ranked.id
 
 
@@ -76,7 +77,7 @@ def test_only_what_names_the_user_goes_and_the_rest_is_proven(started: Start, ad
         Changes(engine).put(name, SPEC)
     told = [ask(engine, user, number, name) for name in ("shop", "news") for number in range(9) for user in "ab"]
     for ranking_id in told:
-        engine.learn(ranking_id, [GivenEvent(position=0)]).kept.result(10)
+        engine.learn(ranking_id, [GivenEvent(position=0)]).kept.result(SECONDS)
     rounds = engine.policy("shop").runtime.totals.rounds
     assert b"user-a" in everything(cast(SqlStore, engine.store))
     assert engine.erase("user-a", dry_run=True) == 18 and engine.store.shown_to("user-a") == 18
@@ -155,7 +156,7 @@ def test_expired_rankings_take_their_context_along(started: Start, address: str)
     for number in range(4):
         ask(engine, "a", number)
     last = engine.policy("shop").runtime.seq
-    engine.writer.submit([Forget(1, last - 1, 1e12, 0)]).result(10)
+    engine.writer.submit([Forget(1, last - 1, 1e12, 0)]).result(SECONDS)
     assert engine.store.shown_to("user-a") == 1
 
 

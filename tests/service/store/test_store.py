@@ -33,6 +33,7 @@ from fairexp.service.store.codec import pack, unpack
 from fairexp.service.store.migrations import MIGRATIONS, Execute
 from fairexp.service.store.sql import SqlStore
 from tests.service.worlds import SPEC, play, rank
+from tests.waiting import SECONDS
 
 Start = Callable[..., Engine]
 
@@ -199,7 +200,7 @@ def test_a_ranking_outlives_its_time_while_feedback_after_the_snapshot_needs_it(
     rank(engine, 1)
     engine.snapshot(policy, at_least=1)
     now += 99
-    engine.learn(ranking_id, [GivenEvent(position=1)]).kept.result(10)
+    engine.learn(ranking_id, [GivenEvent(position=1)]).kept.result(SECONDS)
     now += 50
     engine.background.compact(policy)
     assert engine.store.entry(1, int(ranking_id.split("-")[1])) is not None
@@ -216,19 +217,19 @@ def test_waiting_writes_share_a_transaction(sqlite_address: str) -> None:
 
     def slow(writes: list[object]) -> None:
         entered.set()
-        go_on.wait(10)
+        go_on.wait(SECONDS)
         sizes.append(len(writes))
         commit(writes)  # type: ignore[arg-type]
 
     store.commit = slow  # type: ignore[method-assign, assignment]
     writer = Writer(store, failed=lambda error: None)
     first = writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"")])
-    assert entered.wait(10)
+    assert entered.wait(SECONDS)
     rest = [writer.submit([Append(1, seq, Kind.SHOWN, 0.0, b"")]) for seq in range(2, 8)]
     assert not any(future.done() for future in [first, *rest])
     go_on.set()
     for future in [first, *rest]:
-        future.result(10)
+        future.result(SECONDS)
     assert sizes == [1, 6] and writer.groups == 2
     writer.close()
     store.close()
@@ -239,15 +240,15 @@ def test_after_a_failure_nothing_that_waits_is_kept(sqlite_address: str) -> None
     store.open(serving=False)
     problems: list[StoreError] = []
     writer = Writer(store, failed=problems.append)
-    writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"")]).result(10)
+    writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"")]).result(SECONDS)
     bad: Future[None] = writer.submit([Append(1, 1, Kind.SHOWN, 0.0, b"again")])
     with pytest.raises(ServiceError, match="cannot keep anything"):
-        bad.result(10)
+        bad.result(SECONDS)
     with pytest.raises(ServiceError):
         writer.submit([Append(1, 2, Kind.SHOWN, 0.0, b"")])
     assert len(problems) == 1 and store.bounds(1) == (1, 1)
     writer.resume()
-    writer.submit([Append(1, 2, Kind.SHOWN, 0.0, b"")]).result(10)
+    writer.submit([Append(1, 2, Kind.SHOWN, 0.0, b"")]).result(SECONDS)
     writer.close()
     store.close()
 
