@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Of 12,000 files that are installed, few are ever imported: those keep their bytecode then, whatever the environment says.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+export PYTHONDONTWRITEBYTECODE :=
 NO_TOOLS = The tools that build fairexp could not be installed from the package index. If it offers no ziglang, which \
 serves as a C compiler where there is none, install one: apt-get install gcc (Debian), xcode-select --install (macOS).
 
@@ -13,10 +15,10 @@ demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
 # Style and types are checked beside the tests, and told when both are done. Three processes on two cores, for tests wait
-# for servers and browsers; they start many, so bytecode is kept whatever the environment says.
+# for servers and browsers.
 test: $(READY) browser
 	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
-	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 	wait $$lint; style=$$?; cat $(VENV)/lint.log; exit $$((tests + style))
 
 # The kernels once more, with every index checked and memory watched, on 2,000 made-up cases for each test of test_fuzz.
@@ -82,11 +84,15 @@ browser:
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-# Kernels are compiled here, and again on import when their sources change: hence no isolated build.
+# Kernels are compiled here, and again on import when their sources change: hence no isolated build. What tests and tools
+# need is fetched and unpacked meanwhile.
 $(READY): pyproject.toml constraints.txt meson.build build_backend/fairexp_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) $$($(PYTHON) build_backend/fairexp_build.py) || (echo "$(NO_TOOLS)"; exit 1)
-	$(PIP) --no-build-isolation --editable ".[dev]"
+	@echo "Compiling the kernels, and installing what tests and tools need ..."
+	@$(PYTHON) build_backend/fairexp_build.py dev >$(VENV)/dev.txt
+	@$(PIP) --no-build-isolation --no-deps --editable . & kernels=$$!; \
+	$(PIP) --requirement $(VENV)/dev.txt; others=$$?; wait $$kernels && exit $$others
 	touch $(READY)
 
 clean:

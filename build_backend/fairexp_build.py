@@ -1,11 +1,13 @@
 """meson-python, with a C compiler from the package index where the machine has none.
 
-Run as a script it prints what a build needs, one requirement per argument: `pip install $(python fairexp_build.py)`.
+Run as a script it prints what a build needs, one requirement a line: `pip install $(python fairexp_build.py)`. With the
+name of an extra it prints what the package needs with that extra.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -81,9 +83,27 @@ def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
 
 def requirements() -> list[str]:
     """All that a build in this environment needs."""
-    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
-    return [*project["build-system"]["requires"], *substitute()]
+    return [*_settings()["build-system"]["requires"], *substitute()]
+
+
+def run_requirements(extra: str) -> list[str]:
+    """What the package needs when it is used with this extra, and the extras that it names."""
+    project = _settings()["project"]
+    needed, extras = [*project["dependencies"]], [extra]
+    for name in extras:
+        for each in project["optional-dependencies"][name]:
+            own = re.fullmatch(rf"{project['name']}\[(.*)\]", each)
+            if own is None:
+                needed.append(each)
+            else:
+                extras += [other for other in own[1].split(",") if other not in extras]
+    return needed
+
+
+def _settings() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(requirements()) + "\n")
+    found = run_requirements(sys.argv[1]) if sys.argv[1:] else requirements()
+    sys.stdout.write("\n".join(found) + "\n")
