@@ -27,6 +27,7 @@ TOPICS = (
     "metrics",
     "parallel",
     "startup",
+    "build",
     "service",
     "hostile",
     "storage",
