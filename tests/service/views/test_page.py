@@ -16,12 +16,14 @@ from fairexp.service.views.page.cache import KEPT_SECONDS, ChartCache
 from tests.service.live import Live
 from tests.service.policies.test_constraints import body, policy
 from tests.service.worlds import rank_body
+from tests.waiting import SECONDS
 
 Start = Callable[..., Live]
 CHARTS = (
     *("unfairness", "exposure", "qualified", "regret", "cost", "learning", "clicks", "weights", "reliability"),
     "latency",
 )
+MILLISECONDS = 1000 * SECONDS
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 
 
@@ -41,7 +43,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=MILLISECONDS)
         yield chromium
         chromium.close()
 
@@ -51,6 +53,7 @@ class Visit:
 
     def __init__(self, browser: Any, url: str, **options: Any) -> None:
         self._context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self._context.set_default_timeout(MILLISECONDS)
         self.page = self._context.new_page()
         self.problems: list[str] = []
         self.asked: list[str] = []
