@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -64,10 +64,14 @@ def a_log(logger: Ranker, name: str, seed: int) -> BanditLog:
     return log_of_rounds(WORLD, rounds)
 
 
-def estimates(user: str, logger: str, target: Ranker) -> list[Evaluation]:
+@cache
+def logs(user: str, logger: str) -> list[BanditLog]:
     made = RandomRanker if logger == "random" else partial(PDGD, learning_rate=0.05)
-    logs = [a_log(made(2, length=LENGTH, seed=seed), user, seed) for seed in range(N_LOGS)]
-    return [evaluate(log, target, n_draws=50, seed=number) for number, log in enumerate(logs)]
+    return [a_log(made(2, length=LENGTH, seed=seed), user, seed) for seed in range(N_LOGS)]
+
+
+def estimates(user: str, logger: str, target: Ranker) -> list[Evaluation]:
+    return [evaluate(log, target, n_draws=50, seed=number) for number, log in enumerate(logs(user, logger))]
 
 
 def distance(values: list[float], truth: float) -> float:
@@ -90,8 +94,7 @@ def test_whole_lists_are_unbiased_for_every_user_and_positions_for_one(user: str
 def test_wrong_probabilities_of_lists_are_found_out() -> None:
     """The test above can fail."""
     target = FixedScores([1.0, 0.2], length=LENGTH, seed=0)
-    logs = [a_log(RandomRanker(2, length=LENGTH, seed=seed), "cascade", seed) for seed in range(N_LOGS)]
-    found = [evaluate(replace(log, log_list=0.8 * log.log_list), target).lists for log in logs]
+    found = [evaluate(replace(log, log_list=0.8 * log.log_list), target).lists for log in logs("cascade", "random")]
     assert distance([each.mean for each in found if each is not None], true_value(target, "cascade")) > BOUND
 
 

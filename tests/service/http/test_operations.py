@@ -7,13 +7,13 @@ import io
 import json
 import logging
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
+from fairexp.cli import app
 from fairexp.client import AsyncClient, Client, ClientError
 from fairexp.errors import ArgumentError
 from fairexp.service.http.json_log import JsonLines
@@ -131,24 +131,26 @@ def test_settings_are_checked() -> None:
     assert all(meaning for _, _, meaning in settings_table())
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from fairexp.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=cwd)
+def run(*arguments: str, exit_code: int = 0) -> Result:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == exit_code, result.output
+    return result
 
 
-def test_keys_from_the_command_line(tmp_path: Path) -> None:
-    token = run("keys", "add", "page", "--role", "rank", "--role", "read", cwd=tmp_path).stdout.strip()
+def test_keys_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    token = run("keys", "add", "page", "--role", "rank", "--role", "read").stdout.strip()
     assert re.fullmatch(r"fx_[0-9a-f]{12}_[0-9a-f]{48}", token)
-    listed = run("keys", "list", cwd=tmp_path).stdout
+    listed = run("keys", "list").stdout
     assert "page" in listed and "rank, read" in listed and token not in listed
-    limited = run("keys", "add", "part", "--role", "rank", "--policy", "shop", "--policy", "b", cwd=tmp_path)
+    limited = run("keys", "add", "part", "--role", "rank", "--policy", "shop", "--policy", "b")
     assert "rank, for b, shop only" in limited.stderr and "No policy is called b, shop yet" in limited.stderr
-    limits = {line.split()[1]: line for line in run("keys", "list", cwd=tmp_path).stdout.splitlines()}
+    limits = {line.split()[1]: line for line in run("keys", "list").stdout.splitlines()}
     assert "b, shop" in limits["part"] and "all" in limits["page"]
-    assert run("keys", "add", "x", "--role", "rank", "--policy", "A,b", cwd=tmp_path).returncode == 2
-    assert run("keys", "add", "x", "--role", "king", cwd=tmp_path).returncode == 2
-    assert run("keys", "revoke", token.split("_")[1], cwd=tmp_path).returncode == 0
-    assert run("keys", "revoke", token.split("_")[1], cwd=tmp_path).returncode == 2
+    run("keys", "add", "x", "--role", "rank", "--policy", "A,b", exit_code=2)
+    run("keys", "add", "x", "--role", "king", exit_code=2)
+    run("keys", "revoke", token.split("_")[1])
+    run("keys", "revoke", token.split("_")[1], exit_code=2)
 
 
 def test_serve_from_the_command_line_and_stop_it(tmp_path: Path) -> None:
