@@ -63,6 +63,16 @@ class Visit:
         self.url = url
         self.page.goto(url)
 
+    def texts(self, selector: str) -> list[str]:
+        """What stands in each of these elements, read at one moment: the page may draw them anew at any other."""
+        script = "selector => [...document.querySelectorAll(selector)].map(element => element.innerText)"
+        return list(self.page.evaluate(script, selector))
+
+    def boxes(self, *selectors: str) -> list[dict[str, float]]:
+        """Where the first element of each selector stands, all at one moment."""
+        script = "selectors => selectors.map(each => document.querySelector(each).getBoundingClientRect().toJSON())"
+        return list(self.page.evaluate(script, selectors))
+
     def _noted(self, message: Any) -> None:
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.problems.append(message.text)
@@ -112,8 +122,8 @@ def test_every_ranking_explains_itself_by_keyboard(live: Start, sqlite_address: 
     button.focus()
     visit.page.keyboard.press("Enter")
     visit.page.wait_for_selector("dialog[open]")
-    assert visit.page.locator("#why-words li").all_inner_texts() == told["explanation"]["summary"]
-    rows = [line.split("\t") for line in visit.page.locator("#why-items tbody tr").all_inner_texts()]
+    assert visit.texts("#why-words li") == told["explanation"]["summary"]
+    rows = [line.split("\t") for line in visit.texts("#why-items tbody tr")]
     assert [int(cells[1].split()[0]) for cells in rows] == [item["drawn_at"] for item in told["items"]]
     features = {each["feature"] for item in told["items"] for each in item["contributions"]}
     assert features == {"relevance", "freshness", "price"}
@@ -131,7 +141,7 @@ def test_it_says_what_one_sees_and_what_would_be_without_it(live: Start, sqlite_
     visit.page.wait_for_selector("#story:has-text('small and large')")
     story = visit.page.inner_text("#story")
     assert f"would be {told['largest_gap_as_drawn']:.1f}" in story and f"is {told['largest_gap']:.3f} now" in story
-    cards = dict(zip(*[visit.page.locator(f"#numbers {name}").all_inner_texts() for name in ("dt", "dd")], strict=True))
+    cards = dict(zip(*[visit.texts(f"#numbers {name}") for name in ("dt", "dd")], strict=True))
     cost = 1 - told["expected_clicks"] / told["expected_clicks_as_drawn"]
     assert cards["gap without fairness"] == f"{told['largest_gap_as_drawn']:.3f}"
     assert cards["clicks given up"] == f"{100 * cost:.1f} %"
@@ -216,12 +226,10 @@ def test_charts_are_of_one_height_and_fill_their_rows(
     play(running.client, 5)
     visit = Visit(browser, running.url, viewport={"width": width, "height": 900})
     visit.page.wait_for_selector("#chart-latency svg")
-    boxes = [visit.page.locator(f"#chart-{name} svg").bounding_box() for name in CHARTS]
-    assert len({round(box["height"]) for box in boxes}) == 1
-    whole = visit.page.locator("#charts").bounding_box()
+    assert len({round(box["height"]) for box in visit.boxes(*[f"#chart-{name} svg" for name in CHARTS])}) == 1
+    whole, *boxes = visit.boxes("#charts", *[f"#chart-{name}" for name in CHARTS])
     rows: dict[int, float] = {}
-    for name in CHARTS:
-        box = visit.page.locator(f"#chart-{name}").bounding_box()
+    for box in boxes:
         rows[round(box["y"])] = max(rows.get(round(box["y"]), 0.0), box["x"] + box["width"])
     assert all(right == pytest.approx(whole["x"] + whole["width"], abs=2) for right in rows.values())
     visit.close()
@@ -234,7 +242,7 @@ def test_several_constraints_have_each_a_ledger_and_charts(live: Start, sqlite_a
     visit = Visit(browser, running.url)
     for name in ("unfairness", "exposure", "unfairness-1", "exposure-1"):
         visit.page.wait_for_selector(f"#chart-{name} svg")
-    rows = [line.split("\t") for line in visit.page.locator("#constraints tbody tr").all_inner_texts()]
+    rows = [line.split("\t") for line in visit.texts("#constraints tbody tr")]
     assert [row[:3] for row in rows] == [
         ["provider", "small", "50.0 %"],
         ["", "large", "50.0 %"],
@@ -246,7 +254,7 @@ def test_several_constraints_have_each_a_ledger_and_charts(live: Start, sqlite_a
     assert "by provider, and 1 more" in visit.page.inner_text("#story")
     visit.page.locator("#rankings button").first.click()
     visit.page.wait_for_selector("dialog[open]")
-    told = [line.split("\t") for line in visit.page.locator("#why-constraints tbody tr").all_inner_texts()]
+    told = [line.split("\t") for line in visit.texts("#why-constraints tbody tr")]
     assert [(row[0], row[4], row[5]) for row in told] == [("provider", "0.6", "yes"), ("type", "1", "yes")]
     assert "large, news" in visit.page.inner_text("#why-items") or "large, video" in visit.page.inner_text("#why-items")
     visit.close()
