@@ -116,11 +116,19 @@ def times(calls: Sequence[Action], *, repeats: int = 5) -> tuple[Floats, Floats,
 
 
 def kernel_call(case: Case) -> Any:
-    """The call of the compiled search that `best_template` makes for this case, its arguments ready."""
+    """The calls of the compiled search that `best_template` makes for this case, their arguments ready."""
     searches = templates.Searches(case.exposure.tobytes(), len(case.shares))
     search, caught = searches.take(), Mock()
-    caught.solve.side_effect = search.solve
+    caught.begin.side_effect, caught.solve.side_effect = search.begin, search.solve
     searches.idle.append(caught)
     with patch.object(templates, "_searches", return_value=searches):
         case.solve("draw")
-    return partial(search.solve, *caught.solve.call_args.args)
+    begin, solve = (
+        partial(getattr(search, name), *getattr(caught, name).call_args.args) for name in ("begin", "solve")
+    )
+
+    def both() -> Any:
+        begin()
+        return solve()
+
+    return both

@@ -73,8 +73,8 @@ class PairwiseLogistic:
         self._hessian: Floats = self._curvature.copy()
         self._n_pending = 0
         self._set_factor(np.diag(np.sqrt(self._steepness)))
-        # How far (d, d) the estimate for new documents is pulled back from theta; None where it is theta.
-        self._doubt: Floats | None = None
+        # From theta to the estimate for documents never learned from, as it was when evidence was last followed.
+        self._doubt: Floats = np.zeros(n_features)
 
     def add(self, rows: Floats, weight: float = 1.0) -> None:
         """Learn from preference rows (m, d), winner minus loser, that weigh so much each."""
@@ -95,18 +95,9 @@ class PairwiseLogistic:
         return float(theta @ (0.5 * bent - self._offset))
 
     @property
-    def doubts(self) -> bool:
-        """Whether documents that were never learned from have an estimate of their own."""
-        return self._doubt is not None
-
-    @property
     def theta_of_new(self) -> Floats:
-        """The estimate for documents that were never learned from: see `follow_evidence`."""
-        if self._doubt is None:
-            return self.theta
-        pulled = self.theta - self._doubt @ (self.theta - self._centre)
-        length = sqrt(pulled @ pulled)
-        return np.asarray(pulled * (sqrt(self.theta @ self.theta) / length)) if length > 0.0 else self.theta
+        """The estimate (d,) for documents that were never learned from: see `follow_evidence`."""
+        return self.theta + self._doubt
 
     def follow_evidence(self) -> float:
         """Let the regularization be what makes the clicks so far most likely, and return it; theta follows.
@@ -133,7 +124,10 @@ class PairwiseLogistic:
         self._fit()
         extra = (DOUBT - 1.0) * self.regularization
         steeper = self._hessian + extra * np.eye(len(self.theta))
-        self._doubt = np.asarray(extra * np.linalg.inv(steeper), dtype=np.float64)
+        pulled = self.theta - extra * np.linalg.solve(steeper, self.theta - self._centre)
+        length = sqrt(pulled @ pulled)
+        if length > 0.0:
+            self._doubt = pulled * (sqrt(self.theta @ self.theta) / length) - self.theta
         return self.regularization
 
     def start_from(self, regularization: float) -> None:
@@ -164,7 +158,7 @@ class PairwiseLogistic:
         if self.window:
             held = (self._rows, self._weights, self._margins)
             self._rows, self._weights, self._margins = (array[: self.window].copy() for array in held)
-        self._doubt = before._doubt if matching.is_identity and same_centre else None
+        self._doubt = matching.weights(before._doubt)
         if not same_centre:
             self._fit()
 
@@ -277,7 +271,7 @@ class PairwiseLogistic:
             "margins": self._margins[: self._n_rows].copy(),
             "n_pending": np.array(self._n_pending, dtype=np.int64),
             "regularization": np.array(self.regularization),
-            "doubt": np.zeros((0, 0)) if self._doubt is None else self._doubt.copy(),
+            "doubt": self._doubt.copy(),
         }
 
     def restore(self, arrays: State) -> None:
@@ -290,7 +284,7 @@ class PairwiseLogistic:
         self._loss = float(arrays["loss"])
         self._n_pending = int(arrays["n_pending"])
         self.start_from(float(arrays["regularization"]))
-        self._doubt = np.array(arrays["doubt"], dtype=np.float64) if len(arrays["doubt"]) else None
+        self._doubt = np.array(arrays["doubt"], dtype=np.float64)
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)
         self._rows, self._weights, self._margins = np.zeros((size, len(self.theta))), np.zeros(size), np.zeros(size)

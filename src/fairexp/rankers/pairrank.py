@@ -170,7 +170,7 @@ class PairRank(Explorer):
 
     def _weights(self, query: Query) -> Floats:
         """theta (d,), or what it is for documents of which none was learned from."""
-        as_ever = not self.model.doubts or self.acquaintance.with_any_of(query.features)
+        as_ever = self.regularization != "evidence" or self.acquaintance.with_any_of(query.features)
         return self.model.theta if as_ever else self.model.theta_of_new
 
     def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
@@ -292,6 +292,4 @@ class PairRank(Explorer):
         if key in ("model.rows", "model.weights", "model.margins", "confidence.waiting", "confidence.counts"):
             too_long = key.startswith("model.") and self.history == "bounded" and len(value) > self.window
             return value.shape[1:] == expected.shape[1:] and value.dtype == expected.dtype and not too_long
-        if key == "model.doubt":
-            return value.shape in ((0, 0), (self.n_features, self.n_features)) and value.dtype == expected.dtype
         return super().fits(key, value, expected)

@@ -368,18 +368,21 @@ def test_an_audit_does_not_mind_a_server_at_work(started: Start, address: str) -
     assert heads[-1].seq > heads[0].seq and heads[-1].forgotten > 0
 
 
-def test_audit_from_the_command_line(started: Start, sqlite_address: str, tmp_path: Path) -> None:
+def test_audit_from_the_command_line(
+    started: Start, sqlite_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     engine = started(sqlite_address)
     Changes(engine).put("bad", SPEC)
     play(engine, 6, policy="bad")
     engine.close()
     note = looked_at(sqlite_address)["bad"].note
-    found = run("audit", "--store", sqlite_address, "--expect", note, cwd=tmp_path)
-    assert found.returncode == 0 and found.stdout.splitlines()[0] == note
+    found = run("audit", "--store", sqlite_address, "--expect", note)
+    assert found.stdout.splitlines()[0] == note
     assert found.stdout.splitlines()[1].startswith("(administration):1:")
     with tampering(sqlite_address) as execute:
         flip(execute, "payload", 4)
-    found = run("audit", "--store", sqlite_address, cwd=tmp_path)
-    assert found.returncode == 1 and "bad:" not in found.stdout and "bad: entry 4 has digest" in found.stderr
-    missing = run("audit", "--store", "nowhere.db", cwd=tmp_path)
-    assert missing.returncode == 2 and "nowhere.db" in missing.stderr and not (tmp_path / "nowhere.db").exists()
+    found = run("audit", "--store", sqlite_address, exit_code=1)
+    assert "bad:" not in found.stdout and "bad: entry 4 has digest" in found.stderr
+    missing = run("audit", "--store", "nowhere.db", exit_code=2)
+    assert "nowhere.db" in missing.stderr and not (tmp_path / "nowhere.db").exists()
