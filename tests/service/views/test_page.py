@@ -1,4 +1,4 @@
-"""The page in a real Chromium: live, honest, by keyboard, on a phone, in the dark, and with nothing from elsewhere."""
+"""The page in a real Chromium: live, honest, by keyboard, on a phone and in the dark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 from fairexp.service.http.keys import make_key
 from fairexp.service.store import open_store
-from fairexp.service.views.page.cache import KEPT_SECONDS, ChartCache
 from tests.service.live import Live
 from tests.service.policies.test_constraints import body, policy
 from tests.service.worlds import rank_body
@@ -360,48 +359,3 @@ def test_it_asks_for_a_key_where_one_is_needed(live: Start, sqlite_address: str,
     visit.page.wait_for_selector("#empty:has-text('has not ranked anything yet')")
     assert not visit.page.is_visible("#key-form")
     visit.close()
-
-
-def test_nothing_is_served_that_is_not_ours(live: Start, sqlite_address: str) -> None:
-    running = live(sqlite_address)
-    page = running.client.get("/")
-    assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert "http://" not in page.text and "https://" not in page.text
-    assert running.client.get("/static/vega.js").headers["content-type"].startswith("text/javascript")
-    for name in ("index.html", "charts.py", "..%2fapp.py"):
-        assert running.client.get(f"/static/{name}").status_code == 404
-
-
-def test_the_charts_say_what_the_numbers_say(live: Start, sqlite_address: str) -> None:
-    running = live(sqlite_address)
-    play(running.client, 20)
-    charts = running.client.get("/v1/policies/shop/charts").json()["charts"]
-    assert set(charts) == set(CHARTS)
-    theta = running.client.get("/v1/policies/shop").json()["theta"]
-    drawn = _values(charts["weights"])
-    assert [(each["feature"], each["weight"]) for each in drawn] == [
-        (each["feature"], each["weight"]) for each in theta["largest"]
-    ]
-    assert all((each["speaks"] == "for") == (each["weight"] >= 0) for each in drawn)
-    assert sum(each["rankings"] for each in _values(charts["latency"])) == 20
-    fairness = running.client.get("/v1/policies/shop/fairness").json()
-    rates = {each["position"]: each["clicks"] / each["shown"] for each in fairness["clicks_by_position"]}
-    assert {each["position"]: each["rate"] for each in _values(charts["clicks"])} == rates
-
-
-def _values(chart: dict[str, Any]) -> list[dict[str, Any]]:
-    """The data of a chart of bars."""
-    return list(chart["data"]["values"])
-
-
-def test_charts_are_made_again_only_when_there_is_something_new_and_time_has_passed() -> None:
-    now, made = 0.0, []
-    cache = ChartCache(clock=lambda: now)
-
-    def get(rounds: int) -> Any:
-        return cache.get(("shop", "light"), 1, rounds, lambda: made.append(rounds) or {"at": rounds})
-
-    assert get(1) == get(2) == {"at": 1}
-    now += KEPT_SECONDS
-    assert get(1) == {"at": 1} and get(5) == {"at": 5}
-    assert made == [1, 5]
