@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairexp.service.views.page.cache import KEPT_SECONDS, ChartCache
-from tests.service.views.test_page import CHARTS, Start, play
+from tests.service.views.test_page import CHARTS, Start, drawn_values, play
 
 
 def test_nothing_is_served_that_is_not_ours(live: Start, sqlite_address: str) -> None:
@@ -24,20 +24,15 @@ def test_the_charts_say_what_the_numbers_say(live: Start, sqlite_address: str) -
     charts = running.client.get("/v1/policies/shop/charts").json()["charts"]
     assert set(charts) == set(CHARTS)
     theta = running.client.get("/v1/policies/shop").json()["theta"]
-    drawn = _values(charts["weights"])
+    drawn = drawn_values(charts["weights"])
     assert [(each["feature"], each["weight"]) for each in drawn] == [
         (each["feature"], each["weight"]) for each in theta["largest"]
     ]
     assert all((each["speaks"] == "for") == (each["weight"] >= 0) for each in drawn)
-    assert sum(each["rankings"] for each in _values(charts["latency"])) == 20
+    assert sum(each["rankings"] for each in drawn_values(charts["latency"])) == 20
     fairness = running.client.get("/v1/policies/shop/fairness").json()
     rates = {each["position"]: each["clicks"] / each["shown"] for each in fairness["clicks_by_position"]}
-    assert {each["position"]: each["rate"] for each in _values(charts["clicks"])} == rates
-
-
-def _values(chart: dict[str, Any]) -> list[dict[str, Any]]:
-    """The data of a chart of bars."""
-    return list(chart["data"]["values"])
+    assert {each["position"]: each["rate"] for each in drawn_values(charts["clicks"])} == rates
 
 
 def test_charts_are_made_again_only_when_there_is_something_new_and_time_has_passed() -> None:

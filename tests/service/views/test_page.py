@@ -88,6 +88,11 @@ def play(client: httpx.Client, rounds: int, start: int = 0) -> None:
         client.post("/v1/feedback", json={"ranking_id": ranked["ranking_id"], "events": [{"position": 1 + number % 3}]})
 
 
+def drawn_values(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """The data of a chart of bars."""
+    return list(chart["data"]["values"])
+
+
 def test_it_is_honest_before_there_is_anything_and_comes_alive(live: Start, sqlite_address: str, browser: Any) -> None:
     running = live(sqlite_address)
     visit = Visit(browser, running.url)
@@ -187,7 +192,7 @@ def test_a_range_of_time_or_rankings_can_be_chosen(live: Start, sqlite_address: 
     visit.page.wait_for_selector("#chart-latency svg")
     assert any("charts?theme=light&rounds=100" in url for url in visit.asked)
     charts = running.client.get("/v1/policies/shop/charts?rounds=100").json()["charts"]
-    drawn = _values(charts["learning"])
+    drawn = drawn_values(charts["learning"])
     assert [drawn[0]["round"], drawn[-1]["round"]] == [21, 120]
     visit.close()
 
