@@ -146,6 +146,7 @@ def play(name: str, user: str, seed: int, rounds: int, make: Callable[[int, int]
         "online": online,
         "held_out": float(held.mean()),
         "gap": float(gaps.mean()),
+        "largest": float(gaps.max()),
         "certain": sure[0],
         "certain_wrong": sure[1],
         "sure": sure[2],

@@ -36,6 +36,9 @@ Documents = TypeVar("Documents", Query, Ranking)
 AIM = 0.1
 """The part of a tolerance that `slack` may be spent on coming within."""
 
+NARROW = 0.1
+"""Up to what part of the top position's exposure a tolerance is so narrow that all of the slack may be spent."""
+
 OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
@@ -51,8 +54,9 @@ class FairExp(Around):
 
     `slack` is how much added regret a round may spend on coming within a tenth of the tolerance, which keeps the gap
     small where that costs next to nothing: so many certain orders for as many candidates as are shown, twice that for
-    twice as many. With 0, and around hosts for which an order is certain or nothing (`Belief.regret`), only the
-    tolerance counts, as in the paper.
+    twice as many. Within a wide tolerance it would cost what the tolerance is wide for: beyond a tenth of the top
+    position's exposure the slack falls with the square of the tolerance. With 0, and around hosts for which an order
+    is certain or nothing (`Belief.regret`), only the tolerance counts, as in the paper.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -91,7 +95,7 @@ class FairExp(Around):
         shares: ArrayLike | str | None = None,
         constraints: Sequence[Constraint] | None = None,
         exposure: str | ArrayLike = "reciprocal",
-        slack: float = 0.5,
+        slack: float = 4.0,
         ties: str = "draw",
         scope: str = "full",
         effort: int = EFFORT,
@@ -187,7 +191,7 @@ class FairExp(Around):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or one within a tenth of it that costs hardly more."""
-        slack = self.slack * query.n_candidates / len(exposure) if belief.regret is not None else 0.0
+        slack = self._slack(query, len(exposure)) if belief.regret is not None else 0.0
         parts = (AIM, 1.0) if slack > 0.0 else (1.0,)
         asked = (belief.draw, demands, belief.costs, exposure, self.rules)
         found = found_around(query.pinned, *asked, parts=parts) if query.pinned else found_rankings(*asked, parts=parts)
@@ -197,6 +201,12 @@ class FairExp(Around):
         best = next(found)
         saved = belief.in_orders(close.added_regret - best.added_regret)
         return close if best.qualified and close.qualified and saved <= slack else best
+
+    def _slack(self, query: Query, n_shown: int) -> float:
+        """The added regret that a round may spend on coming within a tenth of the tolerance."""
+        narrow = NARROW * float(self.exposure.max())
+        times_wider = self.tolerance / narrow if self.tolerance > narrow else 1.0
+        return self.slack * query.n_candidates / n_shown / times_wider**2
 
     def _shown(self, ranking: Ranking) -> None:
         for account in self.accounts:

@@ -29,7 +29,7 @@ class Confidence:
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.seen
-        self.start_from(regularization)
+        self.start_from(np.full(n_features, regularization))
         self._matrix: Floats = np.diag(self.start)
         self._waiting: list[Floats] = []
         self.inverse: Floats = np.diag(1.0 / self.start)
@@ -62,16 +62,16 @@ class Confidence:
         self.inverse -= projected.T @ projected
         self.log_det_ratio += 2.0 * float(np.log(factor.diagonal()).sum())
 
-    def regularize(self, regularization: float) -> None:
-        """Let M start from this, beside what a prior counts as seen."""
-        self._matrix.flat[:: len(self._matrix) + 1] += regularization - self.regularization
-        self.start_from(regularization)
+    def regularize(self, ridge: Floats) -> None:
+        """Let M start from this diagonal (d,), beside what a prior counts as seen."""
+        self._matrix.flat[:: len(self._matrix) + 1] += ridge - self.ridge
+        self.start_from(ridge)
         self._invert(self.matrix)
 
-    def start_from(self, regularization: float) -> None:
-        """Take M to have started from this."""
-        self.regularization = regularization
-        self.start: Floats = regularization + self._believed
+    def start_from(self, ridge: Floats) -> None:
+        """Take M to have started from this diagonal (d,)."""
+        self.ridge: Floats = ridge
+        self.start: Floats = ridge + self._believed
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
@@ -120,7 +120,7 @@ class Confidence:
             "counts": np.array([len(rows) for rows in self._waiting], dtype=np.int64),
             "inverse": self.inverse.copy(),
             "log_det_ratio": np.array(self.log_det_ratio),
-            "regularization": np.array(self.regularization),
+            "ridge": self.ridge.copy(),
         }
 
     def restore(self, arrays: State) -> None:
@@ -129,7 +129,7 @@ class Confidence:
         self._waiting = np.split(waiting, np.cumsum(counts)[:-1]) if len(counts) else []
         self.inverse = np.array(arrays["inverse"], dtype=np.float64)
         self.log_det_ratio = float(arrays["log_det_ratio"])
-        self.start_from(float(arrays["regularization"]))
+        self.start_from(np.array(arrays["ridge"], dtype=np.float64))
 
 
 class DiagonalConfidence:
@@ -141,7 +141,7 @@ class DiagonalConfidence:
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.seen
-        self.start_from(regularization)
+        self.start_from(np.full(n_features, regularization))
         self.diagonal: Floats = self.start.copy()
 
     @property
@@ -152,15 +152,15 @@ class DiagonalConfidence:
         """Count the preference rows (m, d)."""
         self.diagonal = self.diagonal + np.einsum("ij,ij->j", rows, rows)
 
-    def regularize(self, regularization: float) -> None:
-        """Let M start from this, beside what a prior counts as seen."""
-        self.diagonal = self.diagonal + (regularization - self.regularization)
-        self.start_from(regularization)
+    def regularize(self, ridge: Floats) -> None:
+        """Let M start from this diagonal (d,), beside what a prior counts as seen."""
+        self.diagonal = self.diagonal + (ridge - self.ridge)
+        self.start_from(ridge)
 
-    def start_from(self, regularization: float) -> None:
-        """Take M to have started from this."""
-        self.regularization = regularization
-        self.start: Floats = regularization + self._believed
+    def start_from(self, ridge: Floats) -> None:
+        """Take M to have started from this diagonal (d,)."""
+        self.ridge: Floats = ridge
+        self.start: Floats = ridge + self._believed
 
     def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
@@ -176,8 +176,8 @@ class DiagonalConfidence:
         return np.asarray(features / self.diagonal)
 
     def state(self) -> State:
-        return {"diagonal": self.diagonal.copy(), "regularization": np.array(self.regularization)}
+        return {"diagonal": self.diagonal.copy(), "ridge": self.ridge.copy()}
 
     def restore(self, arrays: State) -> None:
-        self.start_from(float(arrays["regularization"]))
+        self.start_from(np.array(arrays["ridge"], dtype=np.float64))
         self.diagonal = np.array(arrays["diagonal"], dtype=np.float64)

@@ -23,11 +23,10 @@ from fairexp.kernels.learning.cholesky import solve_factored
 from fairexp.kernels.learning.logistic import loss_and_pull, slopes
 from fairexp.prior import Prior
 from fairexp.rankers.matching import NEW, Matching
+from fairexp.rankers.parts.evidence import Evidence
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
-LEAST, MOST = 1.0, 1e4
-"""Between which evidence may choose the regularization."""
 DOUBT = 5.0
 """How many times the regularization that evidence chooses is that for documents which were never learned from."""
 FACTOR_SHARE = 2
@@ -56,7 +55,7 @@ class PairwiseLogistic:
         self.precision = precision
         # The regularizer: how steep (d,), and around where (d,).
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.curvature
-        self.start_from(regularization)
+        self.start_from(np.full(n_features, regularization))
         self._centre: Floats = np.zeros(n_features) if prior is None else prior.weights
         self.theta: Floats = self._centre.copy()
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
@@ -99,41 +98,50 @@ class PairwiseLogistic:
         """The estimate (d,) for documents that were never learned from: see `follow_evidence`."""
         return self.theta + self._doubt
 
-    def follow_evidence(self) -> float:
-        """Let the regularization be what makes the clicks so far most likely, and return it; theta follows.
+    @property
+    def regularization(self) -> float:
+        """Of a feature on average."""
+        return float(self.ridge.mean())
 
-        That is a step of D. MacKay's fixed point (Bayesian interpolation, 1992): as many parameters as the clicks have
-        settled, over ||theta||^2, or over the squared distance from a prior's weights. Noisy clicks settle few and
-        leave theta near there, so it grows with the noise.
+    def follow_evidence(self) -> Floats:
+        """Let the regularization (d,) be what makes the clicks so far most likely, and return it; theta follows.
 
         It is evidence of the documents that were shown, which come again, and says too much of those that never were:
         `theta_of_new` is theta with `DOUBT` times the regularization, a Newton step away, and made as long as theta, so
         that no more is explored of them.
         """
         self._refresh_curvature(self._margins[: self._n_rows])
-        settled = len(self.theta) - self.regularization * float(np.trace(np.linalg.inv(self._hessian)))
-        away = self.theta - self._centre
-        wanted = (settled + 1.0) / (float(away @ away) + 0.1)
-        change = min(max(wanted, LEAST), MOST) - self.regularization
-        self.start_from(self.regularization + change)
+        before, away = self._steepness, self.theta - self._centre
+        pulled = self._hessian @ self.theta - self._gradient - before * self._centre
+        evidence = Evidence(self._hessian - np.diag(before), pulled, self._centre, self._believed)
+        shape = evidence.best_shape(self.regularization)
+        self.start_from(evidence.step(self.theta, self.regularization, shape) * shape)
+        change = self._steepness - before
         for matrix in (self._curvature, self._hessian):
             matrix.flat[:: len(self.theta) + 1] += change
         self._offset = self._offset + change * self._centre
         self._gradient = self._gradient + change * away
         self._factorise()
         self._fit()
-        extra = (DOUBT - 1.0) * self.regularization
-        steeper = self._hessian + extra * np.eye(len(self.theta))
-        pulled = self.theta - extra * np.linalg.solve(steeper, self.theta - self._centre)
-        length = sqrt(pulled @ pulled)
-        if length > 0.0:
-            self._doubt = pulled * (sqrt(self.theta @ self.theta) / length) - self.theta
-        return self.regularization
+        self._doubt = self._doubted() - self.theta
+        return self.ridge
 
-    def start_from(self, regularization: float) -> None:
-        """Take the regularizer to be this steep, beside what a prior makes it."""
-        self.regularization = regularization
-        self._steepness: Floats = regularization + self._believed
+    def _doubted(self) -> Floats:
+        """theta (d,) with `DOUBT` times the regularization, as long as theta is."""
+        extra = (DOUBT - 1.0) * self.ridge
+        pulled = self.theta - np.linalg.solve(self._hessian + np.diag(extra), extra * (self.theta - self._centre))
+        length = sqrt(pulled @ pulled)
+        return pulled * (sqrt(self.theta @ self.theta) / length) if length > 0.0 else self.theta
+
+    def start_from(self, ridge: Floats) -> None:
+        """Take the regularizer to be this steep (d,), beside what a prior makes it."""
+        self.ridge: Floats = ridge
+        self._steepness: Floats = ridge + self._believed
+
+    def ridge_of(self, matching: Matching) -> Floats:
+        """The regularization (d,) of the features there are after a change; of those that are new, the average."""
+        new = matching.features == NEW
+        return np.where(new, self.regularization, self.ridge[np.where(new, 0, matching.features)])
 
     def take_over(self, before: PairwiseLogistic, matching: Matching) -> None:
         """Go on from a model of other features, another window or another regularization, at the same scores.
@@ -270,7 +278,7 @@ class PairwiseLogistic:
             "weights": self._weights[: self._n_rows].copy(),
             "margins": self._margins[: self._n_rows].copy(),
             "n_pending": np.array(self._n_pending, dtype=np.int64),
-            "regularization": np.array(self.regularization),
+            "ridge": self.ridge.copy(),
             "doubt": self._doubt.copy(),
         }
 
@@ -283,7 +291,7 @@ class PairwiseLogistic:
         self._gradient = np.array(arrays["gradient"], dtype=np.float64)
         self._loss = float(arrays["loss"])
         self._n_pending = int(arrays["n_pending"])
-        self.start_from(float(arrays["regularization"]))
+        self.start_from(np.array(arrays["ridge"], dtype=np.float64))
         self._doubt = np.array(arrays["doubt"], dtype=np.float64)
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)

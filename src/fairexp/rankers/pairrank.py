@@ -55,9 +55,10 @@ class PairRank(Explorer):
     - `alpha`: the width's factor, a number, or "theory" for the alpha_t of Lemma 1 from `delta` (the probability of
       failure), `noise` (R, the sub-Gaussian constant of click noise), `bound` (Q >= ||theta*||) and `reach` (an upper
       bound on ||x_i - x_j||, which gives the smallest slope c_mu of the link).
-    - `regularization`: lambda, a number, or "evidence" for the one that makes the clicks so far most likely: noisy
-      clicks get more of it. Queries of which no candidate was ever learned from are then ranked, and documents scored,
-      with more of it, for what is known of those that come again says less of others.
+    - `regularization`: lambda, a number, or "evidence" for what makes the clicks so far most likely: noisy clicks get
+      more of it, and features as much each or by how much they vary, whichever the clicks speak for. Queries of which no
+      candidate was ever learned from are then ranked, and documents scored, with more of it, for what is known of
+      those that come again says less of others.
     - `certainty`: "checked" has what reversing an order costs, and which orders are called certain, come from the
       probability that the order is right, by how often such orders held in the clicks that followed (`Calibration`);
       "paper" calls certain, and counts as 1, all orders that are kept.
@@ -265,8 +266,9 @@ class PairRank(Explorer):
 
     def _take_over(self, before: PairRank, matching: Matching) -> None:
         if self.regularization == "evidence":
-            self.model.start_from(before.model.regularization)
-            self.confidence.start_from(before.model.regularization)
+            ridge = before.model.ridge_of(matching)
+            self.model.start_from(ridge)
+            self.confidence.start_from(ridge)
         self.calibration.restore(before.calibration.state())
         self.acquaintance.take_over(before.acquaintance, matching)
         self._n_pairs, self._due = before._n_pairs, before._due

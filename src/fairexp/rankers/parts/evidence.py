@@ -1,0 +1,73 @@
+"""Which regularizer makes clicks most likely, by Laplace's approximation: what they say of theta is taken as normal."""
+
+from __future__ import annotations
+
+from math import exp, inf
+from typing import NamedTuple
+
+import numpy as np
+
+from fairexp.arrays import Floats
+
+LEAST, MOST = 1.0, 1e4
+"""Between which evidence may choose the regularization."""
+
+FLOOR = 0.01
+"""The least curvature that a feature counts with, of the average one's: of what was hardly seen little is believed."""
+
+
+class Evidence(NamedTuple):
+    """What clicks say of theta: a loss of curvature `seen` (d, d) whose gradient is `seen theta - pulled` (d,).
+
+    The regularizer is around `centre` (d,), and `believed` (d,) is how steep a prior makes it besides.
+    """
+
+    seen: Floats
+    pulled: Floats
+    centre: Floats
+    believed: Floats
+
+    def best_shape(self, regularization: float) -> Floats:
+        """What part (d,) of the regularization each feature is to have; 1 on average.
+
+        As much for each of them believes in weights of one size; by how much the clicks show of each, in effects
+        of one size, whatever its unit. What clicks make likely is taken, or something between in the measure of that.
+
+        >>> seen, even = np.diag([8.0, 2.0]), np.zeros(2)
+        >>> of_one_size, by_effect = Evidence(seen, seen @ [1, 1], even, even), Evidence(seen, seen @ [1, 2], even, even)
+        >>> of_one_size.best_shape(9.0).round(2), by_effect.best_shape(9.0).round(2)
+        (array([1.26, 0.74]), array([1.39, 0.61]))
+        """
+        shown = self.seen.diagonal()
+        if not shown.mean() > 0.0:
+            return np.ones_like(shown)
+        by_spread = _of_mean_one(np.maximum(shown / shown.mean(), FLOOR))
+        lead = self.log_evidence(regularization * by_spread) - self.log_evidence(np.full(len(shown), regularization))
+        return _of_mean_one(by_spread ** (1.0 / (1.0 + exp(-min(max(lead, -50.0), 50.0)))))
+
+    def log_evidence(self, ridge: Floats) -> float:
+        """The logarithm of how likely clicks are, up to a constant, if the regularizer is this steep (d,)."""
+        steepness = ridge + self.believed
+        try:
+            factor = np.linalg.cholesky(self.seen + np.diag(steepness))
+        except np.linalg.LinAlgError:
+            return -inf
+        fitted = np.linalg.solve(factor, self.pulled + steepness * self.centre)
+        log_det = 2.0 * float(np.log(factor.diagonal()).sum())
+        apart = float(fitted @ fitted) - float(steepness @ np.square(self.centre))
+        return 0.5 * (float(np.log(steepness).sum()) - log_det + apart)
+
+    def step(self, theta: Floats, regularization: float, shape: Floats) -> float:
+        """The regularization after a step of D. MacKay's fixed point (Bayesian interpolation, 1992).
+
+        As many parameters as the clicks have settled, over ||theta||^2, or over the squared distance from `centre`.
+        Noisy clicks settle few and leave theta near there, so it grows with the noise.
+        """
+        ridge, away = regularization * shape, theta - self.centre
+        inverse = np.linalg.inv(self.seen + np.diag(ridge + self.believed))
+        settled = len(theta) - float(ridge @ inverse.diagonal())
+        return min(max((settled + 1.0) / (float(shape @ np.square(away)) + 0.1), LEAST), MOST)
+
+
+def _of_mean_one(shape: Floats) -> Floats:
+    return np.asarray(shape / shape.mean())
