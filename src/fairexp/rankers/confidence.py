@@ -29,7 +29,7 @@ class Confidence:
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.seen
-        self.start_from(np.full(n_features, regularization))
+        self.start_from(np.full(n_features, regularization, dtype=np.float64))
         self._matrix: Floats = np.diag(self.start)
         self._waiting: list[Floats] = []
         self.inverse: Floats = np.diag(1.0 / self.start)
@@ -141,7 +141,7 @@ class DiagonalConfidence:
 
     def __init__(self, n_features: int, *, regularization: float, prior: Prior | None = None) -> None:
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.seen
-        self.start_from(np.full(n_features, regularization))
+        self.start_from(np.full(n_features, regularization, dtype=np.float64))
         self.diagonal: Floats = self.start.copy()
 
     @property

@@ -46,7 +46,7 @@ class PairwiseLogistic:
         self,
         n_features: int,
         *,
-        regularization: float,
+        regularization: float | Floats,
         window: int | None = 1024,
         precision: float = 1e-9,
         prior: Prior | None = None,
@@ -55,7 +55,7 @@ class PairwiseLogistic:
         self.precision = precision
         # The regularizer: how steep (d,), and around where (d,).
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.curvature
-        self.start_from(np.full(n_features, regularization))
+        self.start_from(np.full(n_features, regularization, dtype=np.float64))
         self._centre: Floats = np.zeros(n_features) if prior is None else prior.weights
         self.theta: Floats = self._centre.copy()
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.

@@ -34,9 +34,9 @@ class Evidence(NamedTuple):
         of one size, whatever its unit. What clicks make likely is taken, or something between in the measure of that.
 
         >>> seen, even = np.diag([8.0, 2.0]), np.zeros(2)
-        >>> of_one_size, by_effect = Evidence(seen, seen @ [1, 1], even, even), Evidence(seen, seen @ [1, 2], even, even)
-        >>> of_one_size.best_shape(9.0).round(2), by_effect.best_shape(9.0).round(2)
-        (array([1.26, 0.74]), array([1.39, 0.61]))
+        >>> weights, effects = (Evidence(seen, seen @ theta, even, even) for theta in ([1, 1], [1, 2]))
+        >>> weights.best_shape(9.0).round(2), effects.best_shape(9.0).round(2)
+        (array([1.29, 0.71]), array([1.37, 0.63]))
         """
         shown = self.seen.diagonal()
         if not shown.mean() > 0.0:
