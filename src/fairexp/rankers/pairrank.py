@@ -56,8 +56,8 @@ class PairRank(Explorer):
       failure), `noise` (R, the sub-Gaussian constant of click noise), `bound` (Q >= ||theta*||) and `reach` (an upper
       bound on ||x_i - x_j||, which gives the smallest slope c_mu of the link).
     - `regularization`: lambda, a number, or "evidence" for what makes the clicks so far most likely: noisy clicks get
-      more of it, and features as much each or by how much they vary, whichever the clicks speak for. Queries of which no
-      candidate was ever learned from are then ranked, and documents scored, with more of it, for what is known of
+      more of it, and features as much each or by how much they vary, whichever the clicks speak for. Queries of which
+      no candidate was ever learned from are then ranked, and documents scored, with more of it, for what is known of
       those that come again says less of others.
     - `certainty`: "checked" has what reversing an order costs, and which orders are called certain, come from the
       probability that the order is right, by how often such orders held in the clicks that followed (`Calibration`);
