@@ -3,7 +3,7 @@
 The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), each times what the
 row weighs, plus (regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations
 that they are worth. The latest rows, up to `window` of them, enter exactly. Older ones enter through the quadratic that
-touches their loss (same gradient, same curvature) at the estimate when they left the window, a quarter of it at a time,
+touches their loss (same gradient, same curvature) at the estimate when they left the window, half of it at a time,
 so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact minimiser.
 
 Each update takes a few Newton-like steps, until the next one promises to lower the objective by less than `precision`.
@@ -173,7 +173,7 @@ class PairwiseLogistic:
     def _insert(self, rows: Floats, weight: float) -> None:
         needed = self._n_rows + len(rows)
         if needed > len(self._rows):
-            self._fold(max(needed - len(self._rows), len(self._rows) // 4)) if self.window else self._grow(needed)
+            self._fold(max(needed - len(self._rows), len(self._rows) // 2)) if self.window else self._grow(needed)
         new = slice(self._n_rows, self._n_rows + len(rows))
         margins = rows @ self.theta
         self._rows[new], self._weights[new], self._margins[new] = rows, weight, margins

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairexp.arrays import Floats
+from fairexp.kernels.learning.cholesky import solve_lower
 
 LEAST, MOST = 1.0, 1e4
 """Between which evidence may choose the regularization."""
@@ -49,10 +50,11 @@ class Evidence(NamedTuple):
         """The logarithm of how likely clicks are, up to a constant, if the regularizer is this steep (d,)."""
         steepness = ridge + self.believed
         try:
-            factor = np.linalg.cholesky(self.seen + np.diag(steepness))
+            factor = np.asarray(np.linalg.cholesky(self.seen + np.diag(steepness)), dtype=np.float64)
         except np.linalg.LinAlgError:
             return -inf
-        fitted = np.linalg.solve(factor, self.pulled + steepness * self.centre)
+        fitted = self.pulled + steepness * self.centre
+        solve_lower(factor, fitted[:, None])
         log_det = 2.0 * float(np.log(factor.diagonal()).sum())
         apart = float(fitted @ fitted) - float(steepness @ np.square(self.centre))
         return 0.5 * (float(np.log(steepness).sum()) - log_det + apart)
