@@ -152,6 +152,15 @@ def test_what_is_said_names_groups_and_what_it_takes():
     assert tried["10 candidates of every group for every query"] == 1.0 > tried["lists of 5"]
 
 
+def test_a_tolerance_that_is_kept_mostly_is_not_called_out_of_reach():
+    counts = np.array([[9, 9]] * 39 + [[9, 0]])
+    told = feasibility(counts, exposure=CURVE, shares=[1, 1], tolerance=0.1, rounds=400)
+    assert told.most_tolerance < 0.1 and 0.95 < told.qualified < 0.99
+    first, second = told.notes(["big", "small"])
+    assert "about 9" in first and "2.5% have no 'small'" in first
+    assert "rounds beyond it lack candidates" in second and "even the fairest" not in second
+
+
 def test_a_larger_tolerance_and_merged_groups_are_tried():
     counts = np.array([[9, 9, 9], [9, 9, 0], [9, 0, 9], [9, 9, 9], [9, 9, 9]])
     told = feasibility(counts, exposure=CURVE, shares=[1, 1, 1], tolerance=0.1, rounds=300)

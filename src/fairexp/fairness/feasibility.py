@@ -98,6 +98,11 @@ class Feasibility:
                 f"fairness: this exposure curve allows no tolerance below about {self.least_tolerance:.3g}, however "
                 "many candidates there are. It takes a larger tolerance, a longer list, or a less flat curve."
             )
+        if within(self.most_tolerance, self.tolerance):
+            return (
+                "fairness: rounds beyond it lack candidates of some group. It takes more candidates of every group, "
+                f"another grouping, or ties=fairest, which kept {self.most_tolerance:.3g} in {MOST:.0%} of rounds."
+            )
         return (
             f"fairness: even the fairest lists keep only {self.most_tolerance:.3g} in {MOST:.0%} of rounds; for "
             f"{self.tolerance:g} it takes more candidates of every group, or another grouping."
