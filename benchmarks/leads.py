@@ -137,7 +137,7 @@ def play(name: str, user: str, seed: int, rounds: int, make: Callable[[int, int]
         shown = grades[ranking.shown]
         ranker.update(ranking, clicked(shown, click, stop, coins[t]))
         online += GAMMA**t * ndcg(shown, grades)
-        gaps[t] = abs(float(np.max(np.abs(ranking.unfairness))))
+        gaps[t] = ranker.ledger.largest_gap
         if t % LOOK_EVERY == LOOK_EVERY - 1 and ranking.belief is not None:
             sure += judged(ranking.belief, grades)
     seconds = time.process_time() - began
