@@ -14,9 +14,10 @@ serves as a C compiler where there is none, install one: apt-get install gcc (De
 demo: $(READY)
 	$(BIN)/fairexp demo --out demo --overwrite
 
-# Style and types are checked beside the tests, and told when both are done. Three processes on two cores, for tests wait
-# for servers and browsers.
-test: $(READY) browser
+# The browser is fetched beside the rest of the set-up. Style and types are checked beside the tests, and told when both
+# are done. Three processes on two cores, for tests wait for servers and browsers.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 $(READY) browser
 	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 	wait $$lint; style=$$?; cat $(VENV)/lint.log; exit $$((tests + style))

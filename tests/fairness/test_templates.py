@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
@@ -143,6 +144,14 @@ def brute_forced(case):
     return brute_force(rankings, case["order"], case["groups"], case["certain_order"], **arguments)
 
 
+@cache
+def hard_rounds(seed, n_rounds, sizes):
+    """Rounds of so many (groups, positions), in turn, each with what brute force finds: the same for every search."""
+    rng = np.random.default_rng(seed)
+    cases = [hard_round(rng, number, *sizes[number % len(sizes)]) for number in range(n_rounds)]
+    return [(case, brute_forced(case)) for case in cases]
+
+
 @pytest.fixture(params=["tables", "subsets"])
 def search(request, monkeypatch):
     """Every search beyond the first, plain one, which is made to give up at once."""
@@ -156,10 +165,7 @@ def search(request, monkeypatch):
 @pytest.mark.parametrize("ties", ["draw", "fairest"])
 @pytest.mark.parametrize(("n_groups", "length"), [(2, 10), (3, 7), (4, 5), (5, 5)])
 def test_every_search_finds_the_best_of_all_interleavings(search, ties, n_groups, length):
-    rng = np.random.default_rng(length)
-    for number in range(25):
-        case = hard_round(rng, number, n_groups, length)
-        qualified, regret, gap, best = brute_forced(case)
+    for case, (qualified, regret, gap, best) in hard_rounds(length, 25, ((n_groups, length),)):
         answer = solve(case, ties=ties, effort=1_000_000)
         assert (answer.qualified, answer.added_regret, answer.exact) == (qualified, regret, True)
         assert answer.regret_bound == regret
@@ -178,11 +184,8 @@ def test_every_search_finds_the_best_of_all_interleavings(search, ties, n_groups
 @pytest.mark.parametrize("effort", [1, 10, 40, 200])
 def test_an_unfinished_search_states_what_it_has_proven(search, effort, ties):
     """Nothing as fair costs less than the bound, nothing is fairer than the other; `exact` is never claimed in vain."""
-    rng = np.random.default_rng(effort)
     unfinished = 0
-    for number in range(60):
-        case = hard_round(rng, number, n_groups=2 + number % 4, length=(9, 7, 5, 5)[number % 4])
-        qualified, regret, gap, _ = brute_forced(case)
+    for case, (qualified, regret, gap, _) in hard_rounds(effort, 60, ((2, 9), (3, 7), (4, 5), (5, 5))):
         answer = solve(case, ties=ties, effort=effort)
         after = unfairness_after(answer.shown, case["groups"], case["exposure"], case["spent"], case["shares"])
         assert answer.qualified == (after <= case["tolerance"] + 1e-9)

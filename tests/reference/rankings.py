@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.reference.templates import reversed_orders, unfairness_after
+from tests.reference.templates import reversed_orders, unfairness_after, unfairness_after_each
 
 SLACK = 1e-9
 
@@ -32,7 +32,8 @@ def gaps_of(shown, demands, exposure):
 
 def best_of(rankings, order, demands, certain_order, *, exposure, scope="full", ties="draw"):
     """(the best of `rankings`, its added regret, the limits): demand by demand, then by regret, then by `ties`."""
-    gaps = np.array([gaps_of(shown, demands, exposure) for shown in rankings])
+    accounts = [(each.groups, exposure, each.spent, each.shares) for each in demands]
+    gaps = np.column_stack([unfairness_after_each(rankings, *account) for account in accounts])
     kept, limits = np.ones(len(rankings), dtype=bool), []
     for c, each in enumerate(demands):
         limits.append(max(each.tolerance, gaps[kept, c].min()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -25,12 +25,17 @@ def reversed_orders(shown, order, certain_order, *, scope="full"):
 
 def unfairness_after(shown, groups, exposure, spent, shares):
     """The largest |E_g - (w_g / w_h) E_h| over pairs g < h once `shown` has been charged."""
-    after = np.array(spent, dtype=float)
-    for document, amount in zip(shown, exposure, strict=False):
-        after[groups[document]] += amount
-    return max(
-        abs(after[g] - shares[g] / shares[h] * after[h]) for g in range(len(after)) for h in range(g + 1, len(after))
-    )
+    return float(unfairness_after_each([shown], groups, exposure, spent, shares)[0])
+
+
+def unfairness_after_each(rankings, groups, exposure, spent, shares):
+    """The same for each of many lists (R,), all of one length."""
+    lists, every = np.array(rankings), np.arange(len(rankings))
+    after = np.tile(np.asarray(spent, dtype=float), (len(rankings), 1))
+    for documents, amount in zip(lists.T, exposure, strict=False):
+        after[every, np.asarray(groups)[documents]] += amount
+    pairs = combinations(range(len(spent)), 2)
+    return np.max([np.abs(after[:, g] - shares[g] / shares[h] * after[:, h]) for g, h in pairs], axis=0)
 
 
 def all_rankings(order, groups, length):
@@ -41,18 +46,19 @@ def all_rankings(order, groups, length):
 def all_interleavings(order, groups, length):
     """Every list that keeps, inside each group, the order of the draw."""
     n_groups = max(groups) + 1
+    queues = [[d for d in order if groups[d] == g] for g in range(n_groups)]
     found = []
     for template in product(range(n_groups), repeat=length):
-        queues = [[d for d in order if groups[d] == g] for g in range(n_groups)]
-        if all(template.count(g) <= len(queues[g]) for g in range(n_groups)):
-            found.append(tuple(queues[g].pop(0) for g in template))
+        if all(template.count(g) <= len(queue) for g, queue in enumerate(queues)):
+            left = [iter(queue) for queue in queues]
+            found.append(tuple(next(left[g]) for g in template))
     return found
 
 
 def brute_force(rankings, order, groups, certain_order, *, exposure, spent, shares, tolerance, scope="full"):
     """(qualified, least added regret, least unfairness among those, all rankings that attain the regret)."""
     slack = 1e-9
-    gaps = [unfairness_after(r, groups, exposure, spent, shares) for r in rankings]
+    gaps = unfairness_after_each(rankings, groups, exposure, spent, shares).tolist()
     qualified = min(gaps) <= tolerance + slack
     limit = tolerance if qualified else min(gaps)
     allowed = [(r, gap) for r, gap in zip(rankings, gaps, strict=True) if gap <= limit + slack]
