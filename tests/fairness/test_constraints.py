@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fairexp import Constraint, FairExp, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError
-from fairexp.fairness.fairexp import AIM
+from fairexp.fairness.demands import AIM
 from fairexp.rankers.matching import Matching
 from fairexp.registry import construct, ranker_names
 

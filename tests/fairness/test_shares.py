@@ -89,11 +89,20 @@ def test_the_tolerance_holds_while_shares_are_learned(shares):
     for ranking in serve(ranker, rounds=400, share=0.7):
         assert ranking.qualified
         assert ranker.ledger.largest_gap <= 0.3 + 1e-9
-    now = ranker.accounts[0].shares.now()
-    truth = 0.7 if shares == "size" else 0.7 * 0.2 / (0.7 * 0.2 + 0.3 * 0.6)
-    assert now[0] == pytest.approx(truth, abs=0.06)
-    got = ranker.ledger.exposure
+    now, got = ranker.accounts[0].shares.now(), ranker.ledger.exposure
     assert got[0] / got.sum() == pytest.approx(now[0], abs=0.08)
+
+
+@pytest.mark.parametrize(("shares", "truth"), [("size", 0.7), ("merit", 0.7 * 0.2 / (0.7 * 0.2 + 0.3 * 0.6))])
+def test_shares_are_learned_while_the_tolerance_holds(shares, truth):
+    """From one seed to another the learned share of merit varies by about .05 after so many rounds: the mean of 8."""
+    learned = []
+    for seed in range(8):
+        ranker = FairExp(PairRank(2, length=10), tolerance=0.3, shares=shares, seed=seed)
+        for ranking in serve(ranker, rounds=400, share=0.7, seed=seed):
+            assert ranking.qualified == (ranker.ledger.largest_gap <= 0.3 + 1e-9)
+        learned.append(ranker.accounts[0].shares.now()[0])
+    assert np.mean(learned) == pytest.approx(truth, abs=0.06)
 
 
 @pytest.mark.parametrize("shares", ["size", "merit"])

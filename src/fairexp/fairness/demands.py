@@ -9,12 +9,19 @@ from typing import NamedTuple
 
 from fairexp.arrays import Floats, Ints
 from fairexp.fairness.ledger import signed_gaps
+from fairexp.kernels.search.gaps import largest_gap
 from fairexp.validation import check_choice, check_count
 
 TIES = ("draw", "fairest")
 SCOPES = ("full", "displayed")
 EFFORT = 4_000
 """Steps of the search per ranking, of about a third of a microsecond each; beyond them the best so far is taken."""
+
+AIM = 0.1
+"""The part of a tolerance that slack is spent on coming within; within less nothing is gained."""
+
+NARROW = 0.1
+"""Up to what part of the top position's exposure a tolerance is so narrow that all of the slack may be spent."""
 
 
 class Rules:
@@ -43,6 +50,25 @@ class Demand(NamedTuple):
     def within(self, part: float) -> Demand:
         """The same for a part of the tolerance."""
         return self._replace(tolerance=part * self.tolerance)
+
+    def aim(self, top: float) -> tuple[float, float]:
+        """What part of the tolerance to come within if that is cheap, and what part of a slack may be spent on it.
+
+        `top` is the top position's exposure. A tolerance up to that is kept or missed by single lists: the aim is a
+        tenth of it, for which there is less to spend the wider it is. Within a wider one the gap builds up over
+        rounds: the aim is to take `top` off it, for which there is the more to spend the more of it is used up.
+        Nothing is to be had of either where the gap is so far beyond the tolerance that this leaves it there.
+
+        >>> import numpy as np
+        >>> balance = {"groups": np.array([0, 1]), "spent": np.array([9.0, 5.0]), "shares": np.ones(2)}
+        >>> [Demand(**balance, tolerance=tolerance).aim(top=1.0) for tolerance in (0.1, 0.5, 2.0, 8.0)]
+        [(0.1, 1.0), (0.1, 0.04), (1.0, 0.0), (0.375, 0.0625)]
+        """
+        if self.tolerance <= top:
+            return AIM, 1.0 / max(self.tolerance / (NARROW * top), 1.0) ** 2
+        used = largest_gap(self.spent, self.shares) / self.tolerance
+        aim = max(used - top / self.tolerance, AIM)
+        return (aim, (used / 2.0) ** 2) if aim < 1.0 else (1.0, 0.0)
 
 
 class Outcome(NamedTuple):

@@ -23,7 +23,6 @@ from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import found_around
 from fairexp.fairness.rankings import found_rankings
 from fairexp.kernels.learning.orders import filled
-from fairexp.kernels.search.gaps import largest_gap
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
@@ -34,12 +33,6 @@ from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_measured, check_number
 
 Documents = TypeVar("Documents", Query, Ranking)
-AIM = 0.1
-"""The part of a tolerance that `slack` may be spent on coming within; within less nothing is gained."""
-
-NARROW = 0.1
-"""Up to what part of the top position's exposure a tolerance is so narrow that all of the slack may be spent."""
-
 OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
@@ -56,10 +49,10 @@ class FairExp(Around):
     `slack` is how much added regret a round may spend on being fairer than it must: so many certain orders for as many
     candidates as are shown, twice that for twice as many. Within a narrow tolerance it is spent on coming within a
     tenth of it, which costs next to nothing; beyond a tenth of the top position's exposure there is less of it, by the
-    square of the tolerance. Where the tolerance is wider than the top position's exposure, it goes on taking so much off
-    the gap where that is cheap, before some list must whatever it costs: times the square of half the part of the
-    tolerance that is used up. With 0, and around hosts for which an order is certain or nothing (`Belief.regret`), only
-    the tolerance counts, as in the paper.
+    square of the tolerance. Where the tolerance is wider than the top position's exposure, it is spent on taking that
+    much off the gap where it is cheap, before some list must whatever it costs: times the square of half the part of
+    the tolerance that is used up. With 0, and around hosts for which an order is certain or nothing (`Belief.regret`),
+    only the tolerance counts, as in the paper.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -196,7 +189,8 @@ class FairExp(Around):
         """The best ranking within the tolerance, or a fairer one that costs hardly more."""
         aim, slack = 1.0, 0.0
         if self.slack > 0.0 and belief.regret is not None:
-            aim, slack = self._aim(demands[0], query.n_candidates / len(exposure))
+            aim, part = demands[0].aim(float(self.exposure.max()))
+            slack = part * self.slack * query.n_candidates / len(exposure)
         parts = (aim, 1.0) if slack > 0.0 else (1.0,)
         asked = (belief.draw, demands, belief.costs, exposure, self.rules)
         found = found_around(query.pinned, *asked, parts=parts) if query.pinned else found_rankings(*asked, parts=parts)
@@ -206,18 +200,6 @@ class FairExp(Around):
         best = next(found)
         saved = belief.in_orders(close.added_regret - best.added_regret)
         return close if best.qualified and close.qualified and saved <= slack else best
-
-    def _aim(self, first: Demand, crowd: float) -> tuple[float, float]:
-        """What part of the tolerances a round is to come within, and how much added regret it may spend on that.
-
-        `crowd` is how many candidates there are for each position.
-        """
-        top, tolerance = float(self.exposure.max()), first.tolerance
-        if tolerance <= top:
-            wider = max(tolerance / (NARROW * top), 1.0)
-            return AIM, self.slack * crowd / wider**2
-        used = largest_gap(first.spent, first.shares) / tolerance
-        return max(used - top / tolerance, AIM), self.slack * crowd * (used / 2.0) ** 2
 
     def _shown(self, ranking: Ranking) -> None:
         for account in self.accounts:

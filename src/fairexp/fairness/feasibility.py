@@ -216,7 +216,8 @@ def play(
 ) -> Floats:
     """The largest gap (rounds,) after each of so many rounds of queries that are drawn evenly from `counts` (Q, G).
 
-    Candidates come in random order and nothing is certain of them, so that only fairness decides.
+    Candidates come in random order and nothing is certain of them, so that only fairness decides, and being fairer
+    than one must costs nothing (`Demand.aim`).
     """
     rng, spent, gaps = make_rng(seed), np.zeros(len(shares)), np.empty(rounds)
     nothing, rules = np.zeros((1, 1), dtype=np.bool_), Rules("full", ties, EFFORT)
@@ -224,7 +225,12 @@ def play(
         groups = np.repeat(np.arange(len(shares)), counts[int(rng.integers(len(counts)))])
         relation = nothing, np.zeros(len(groups), dtype=np.int64)
         demand = Demand(groups, spent, shares, tolerance)
-        (best,) = found_templates(rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules)
+        parts = (demand.aim(float(exposure.max()))[0], 1.0)
+        found = found_templates(
+            rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules, parts=parts
+        )
+        close = next(found)
+        best = close if close.qualified else next(found)
         spent, gaps[number] = best.outcomes[0].exposure, best.outcomes[0].gap
     return gaps
 

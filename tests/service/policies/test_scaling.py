@@ -172,9 +172,14 @@ def quality(engine: Engine, rounds: int, *, n_last: int = 50, spoil: dict[int, f
     return float(np.mean(found[-n_last:]))
 
 
-@pytest.mark.parametrize("ranker", ["pairrank", "pdgd"])
-def test_wild_scales_are_learned_as_well_as_tame_ones(started: Start, tmp_path: object, ranker: str) -> None:
-    """A feature that matters in [0, .01] beside noise in [0, 100], 300 rounds: nearly the best, where raw is chance."""
+@pytest.mark.parametrize(("ranker", "raw"), [("pairrank", 0.9), ("pdgd", 0.75)])
+def test_wild_scales_are_learned_as_well_as_tame_ones(
+    started: Start, tmp_path: object, ranker: str, raw: float
+) -> None:
+    """A feature that matters in [0, .01] beside noise in [0, 100], 300 rounds: nearly the best.
+
+    Raw it is chance, but for PairRank, which comes to shrink each feature by how much it varies.
+    """
     reached = {}
     for name, features in (
         ("running", ["useful", "noise"]),
@@ -185,7 +190,7 @@ def test_wild_scales_are_learned_as_well_as_tame_ones(started: Start, tmp_path: 
         scaling = "running" if name == "running" else "none"
         Changes(engine).put("shop", PolicySpec(ranker=ranker, features=features, length=10, seed=3, scaling=scaling))
         reached[name] = quality(engine, 300)
-    assert reached["none"] < 0.75 < 0.85 < min(reached["running"], reached["declared"]), reached
+    assert reached["none"] < raw and min(reached["running"], reached["declared"]) > max(raw, 0.85), reached
     assert reached["running"] > reached["declared"] - 0.05, reached
 
 
