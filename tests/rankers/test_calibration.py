@@ -13,6 +13,7 @@ from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.parts.acquaintance import Acquaintance
 from fairexp.rankers.parts.calibration import CAUTION, CLEAR, Calibration, Slope
+from fairexp.rankers.parts.evidence import Evidence
 from fairexp.reliability import N_BINS, Predictions, from_summary, pooled
 from fairexp.types import CERTAIN, SURE
 from fairexp.users.dependent import dependent_clicks
@@ -165,6 +166,12 @@ def test_features_are_regularized_as_their_weights_were_drawn(effects_of_one_siz
     amounts = ridge.mean() * np.geomspace(0.01, 100.0, 13)
     best, worse = (max(log_evidence(rows, x * each / each.mean()) for x in amounts) for each in (spread, other))
     assert best > worse + 5.0
+
+
+def test_a_curvature_that_rounding_has_ruined_speaks_for_neither():
+    ruined = Evidence(np.array([[4.0, 1e9], [1e9, 1.0]]), np.ones(2), np.zeros(2), np.zeros(2))
+    assert ruined.log_evidence(np.ones(2)) == -np.inf
+    assert ruined.best_shape(10.0) == pytest.approx([4 / 3, 2 / 3])
 
 
 def test_noisy_clicks_are_shrunk_more():

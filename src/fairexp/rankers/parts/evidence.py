@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf
+from math import exp, inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +44,8 @@ class Evidence(NamedTuple):
             return np.ones_like(shown)
         by_spread = _of_mean_one(np.maximum(shown / shown.mean(), FLOOR))
         lead = self.log_evidence(regularization * by_spread) - self.log_evidence(np.full(len(shown), regularization))
+        if not isfinite(lead):  # rounding has cost the curvature its definiteness: neither is spoken for
+            lead = 0.0
         return _of_mean_one(by_spread ** (1.0 / (1.0 + exp(-min(max(lead, -50.0), 50.0)))))
 
     def log_evidence(self, ridge: Floats) -> float:
