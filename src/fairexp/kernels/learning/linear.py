@@ -7,7 +7,7 @@ Sums run in eight lanes, which vectorises, and in the same way for every row and
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.learning.lanes import add_products
+from cython.cimports.fairexp.kernels.learning.lanes import add_four_rows, add_two_rows
 from cython.cimports.fairexp.kernels.numbers import ConstFloat
 from cython.cimports.libc.math import sqrt
 from cython.cimports.libc.stdint import int64_t
@@ -64,33 +64,64 @@ def _dot(a: cython.p_const_double, b: cython.p_const_double, d: cython.Py_ssize_
 @cython.nogil
 @cython.exceptval(check=False)
 def _two_dots(
-    a: cython.p_const_double,
-    b: cython.p_const_double,
+    a0: cython.p_const_double,
+    b0: cython.p_const_double,
+    a1: cython.p_const_double,
+    b1: cython.p_const_double,
     c: cython.p_const_double,
     d: cython.Py_ssize_t,
-    with_b: cython.p_double,
-    with_c: cython.p_double,
+    sums: cython.p_double,
 ) -> cython.void:
-    """Put `_dot` of `a` and `b`, and of `a` and `c` (d,), into `with_b` and `with_c`."""
-    lanes = cython.declare(cython.double[8])
-    others = cython.declare(cython.double[8])
-    rest: cython.double = 0.0
-    rest_c: cython.double = 0.0
+    """Put `_dot` of `a0` and `c`, `a0` and `b0`, `a1` and `c`, `a1` and `b1` (d,) into `sums` (4,)."""
+    lanes = cython.declare(cython.double[32])
+    rest = cython.declare(cython.double[4])
+    rest[0] = rest[1] = rest[2] = rest[3] = 0.0
     whole = d - d % 8
-    add_products(a, b, c, whole, lanes, others)
+    add_two_rows(a0, b0, a1, b1, c, whole, lanes)
     for j in range(whole, d):
-        rest += a[j] * b[j]
-        rest_c += a[j] * c[j]
-    with_b[0], with_c[0] = _add_lanes(lanes) + rest, _add_lanes(others) + rest_c
+        rest[0] += a0[j] * c[j]
+        rest[1] += a0[j] * b0[j]
+        rest[2] += a1[j] * c[j]
+        rest[3] += a1[j] * b1[j]
+    for k in range(4):
+        sums[k] = _add_lanes(lanes + 8 * k) + rest[k]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _score_rows(
+    features: ConstFloat[:, ::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    weights: cython.p_const_double,
+    d: cython.Py_ssize_t,
+    scores: cython.p_double,
+) -> cython.void:
+    """Fill `scores` (end - first,) with `_dot` of each of those rows and `weights` (d,), four rows in one pass."""
+    lanes = cython.declare(cython.double[32])
+    rows = cython.declare(cython.p_const_double[4])
+    rest: cython.double
+    whole = d - d % 8
+    for top in range(first, end, 4):
+        for k in range(4):
+            rows[k] = _row(features, min(top + k, end - 1))  # the last row once more where fewer are left
+        add_four_rows(rows[0], rows[1], rows[2], rows[3], weights, whole, lanes)
+        for k in range(min(4, end - top)):
+            rest = 0.0
+            for j in range(whole, d):
+                rest += rows[k][j] * weights[j]
+            scores[top - first + k] = _add_lanes(lanes + 8 * k) + rest
 
 
 def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     """`features @ weights` (n,), equal for equal rows."""
-    result = np.empty(features.shape[0])
+    n, d = features.shape[0], features.shape[1]
+    result = np.empty(n)
     scores: cython.double[::1] = result
     with cython.nogil:
-        for i in range(features.shape[0]):
-            scores[i] = _dot(_row(features, i), _begin(weights), features.shape[1])
+        if n > 0:
+            _score_rows(features, 0, n, _begin(weights), d, cython.address(scores[0]))
     return result
 
 
@@ -114,20 +145,9 @@ def rival_scores(
     with cython.nogil:
         for top in range(0, n, 16):  # so that their features stay in the nearest memory while all models score them
             end = min(top + 16, n)
-            for model in range(0, 1 + c, 2):
-                first = _begin(weights) if model == 0 else _row(directions, model - 1)
-                for i in range(top, end):
-                    if model == c:
-                        scores[model, i] = _dot(_row(features, i), first, d)
-                    else:
-                        _two_dots(
-                            _row(features, i),
-                            first,
-                            _row(directions, model),
-                            d,
-                            cython.address(scores[model, i]),
-                            cython.address(scores[model + 1, i]),
-                        )
+            for model in range(1 + c):
+                weighing = _begin(weights) if model == 0 else _row(directions, model - 1)
+                _score_rows(features, top, end, weighing, d, cython.address(scores[model, top]))
             for model in range(1, 1 + c):
                 for i in range(top, end):
                     scores[model, i] = scores[0, i] + step * scores[model, i]
@@ -181,15 +201,20 @@ def project(direction: ConstFloat[::1], documents: ConstFloat[:, ::1], smallest:
 
 def bounded_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1], max_norm: cython.double):
     """`features @ weights` (n,) with every row of `features` shortened to a length of at most `max_norm`."""
-    result = np.empty(features.shape[0])
+    n, d = features.shape[0], features.shape[1]
+    result = np.empty(n)
     scores: cython.double[::1] = result
     squares = cython.declare(cython.double[64])
+    sums = cython.declare(cython.double[4])
     with cython.nogil:
-        for top in range(0, features.shape[0], 64):
-            end = min(top + 64, features.shape[0])
-            for i in range(top, end):
-                row, square = _row(features, i), squares + (i - top)
-                _two_dots(row, _begin(weights), row, features.shape[1], cython.address(scores[i]), square)
+        for top in range(0, n, 64):
+            end = min(top + 64, n)
+            for i in range(top, end, 2):
+                other = min(i + 1, end - 1)
+                row, next_row = _row(features, i), _row(features, other)
+                _two_dots(row, row, next_row, next_row, _begin(weights), d, sums)
+                scores[i], squares[i - top] = sums[0], sums[1]
+                scores[other], squares[other - top] = sums[2], sums[3]
             for i in range(top, end):  # apart, because no row's sums should wait for a root
                 if squares[i - top] > max_norm * max_norm:
                     scores[i] *= max_norm / sqrt(squares[i - top])
