@@ -103,7 +103,7 @@ def expected_regret(scores: ConstFloat[::1], sure: cython.double):
 def _swap_share(
     scores: ConstFloat[::1],
     groups: ConstInt[::1],
-    log_tail: cython.double[::1],
+    log_tail: cython.p_double,
     log_after: cython.double,
     upper: cython.Py_ssize_t,
     lower: cython.Py_ssize_t,
@@ -131,7 +131,7 @@ def _swap_share(
 @cython.nogil
 @cython.exceptval(check=False)
 def _log_below(
-    log_unshown: ConstFloat[::1], groups: ConstInt[::1], log_tail: cython.double[::1], t: cython.Py_ssize_t
+    log_unshown: ConstFloat[::1], groups: ConstInt[::1], log_tail: cython.p_double, t: cython.Py_ssize_t
 ) -> cython.double:
     """The log of the sum of e^score over what is left of position t's group below it."""
     for below in range(t + 1, groups.shape[0]):
@@ -156,7 +156,9 @@ def document_weights(
     m = display_scores.shape[0]
     result = np.zeros(m)
     weights: cython.double[::1] = result
-    log_tail: cython.double[::1] = np.empty(m)
+    log_tail = cython.cast(cython.p_double, calloc(m + 1, cython.sizeof(cython.double)))
+    if log_tail == cython.NULL:
+        raise MemoryError
     examined: cython.Py_ssize_t = 0
     with cython.nogil:
         for t in range(m):
@@ -176,4 +178,5 @@ def document_weights(
                     step = -step
                 weights[upper] += step
                 weights[lower] -= step
+        free(log_tail)
     return result
