@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from fairexp.arrays import Floats, State
-from fairexp.kernels.learning.cholesky import solve_lower
+from fairexp.kernels.learning.regression import absorb
 from fairexp.prior import Prior
 from fairexp.rankers.matching import Matching
 
 REFRESH_EVERY = 64
 """Additions between fresh inversions; rounding in the inverse cannot build up beyond that many."""
+
+MAX_LEVERAGE = 1e8
+"""A row this far outside what was seen would cost the inverse its digits; it is taken anew then."""
 
 
 class Confidence:
@@ -50,17 +55,12 @@ class Confidence:
         if len(self._waiting) >= REFRESH_EVERY or len(rows) >= len(self._matrix):
             self._refresh()
             return
-        projected = rows @ self.inverse
-        middle = projected @ rows.T
-        middle.reshape(-1)[:: len(rows) + 1] += 1.0
-        try:
-            factor = np.asarray(np.linalg.cholesky(middle), dtype=np.float64)
-        except np.linalg.LinAlgError:
+        spread = rows @ self.inverse
+        gained = absorb(self.inverse, spread, spread @ rows.T, MAX_LEVERAGE)
+        if gained == -inf:
             self._refresh()
-            return
-        solve_lower(factor, projected)
-        self.inverse -= projected.T @ projected
-        self.log_det_ratio += 2.0 * float(np.log(factor.diagonal()).sum())
+        else:
+            self.log_det_ratio += gained
 
     def regularize(self, ridge: Floats) -> None:
         """Let M start from this diagonal (d,), beside what a prior counts as seen."""
