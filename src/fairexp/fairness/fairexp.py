@@ -189,7 +189,7 @@ class FairExp(Around):
         """The best ranking within the tolerance, or a fairer one that costs hardly more."""
         aim, slack = 1.0, 0.0
         if self.slack > 0.0 and belief.regret is not None:
-            aim, part = demands[0].aim(float(self.exposure.max()))
+            aim, part = demands[0].aim(max(self.exposure.tolist()))
             slack = part * self.slack * query.n_candidates / len(exposure)
         parts = (aim, 1.0) if slack > 0.0 else (1.0,)
         asked = (belief.draw, demands, belief.costs, exposure, self.rules)

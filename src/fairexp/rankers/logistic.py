@@ -209,8 +209,8 @@ class PairwiseLogistic:
         self._refresh_curvature(margins)
 
     def _fit(self) -> None:
-        held = (self._rows, self._weights, self._margins)
-        rows, weights, margins = (array[: self._n_rows] for array in held)
+        n = self._n_rows
+        rows, weights, margins = self._rows[:n], self._weights[:n], self._margins[:n]
         theta, gradient, loss = self.theta, self._gradient, self._loss
         bent, step = self._curvature @ theta, np.empty_like(theta)
         value = loss + self._quadratic(theta, bent)
@@ -236,7 +236,7 @@ class PairwiseLogistic:
             if step_number % STEPS_BEFORE_FRESH_CURVATURE == 0:
                 self._refresh_curvature(margins)
         self.theta, self._gradient, self._loss = theta, gradient, float(loss)
-        self._margins[: self._n_rows] = margins
+        self._margins[:n] = margins
 
     def _take_pending(self, margins: Floats) -> None:
         """Take the newest rows into the curvature; what the others add to it stays as it was."""

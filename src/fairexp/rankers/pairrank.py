@@ -234,17 +234,18 @@ class PairRank(Explorer):
         """Learn preferences (m, d) that a ranking's feedback reveals; each makes the model surer by what it weighs."""
         if len(rows) == 0:
             return
-        clicks = grades > 0
+        are_clicks = grades.dtype == np.bool_
+        clicks = grades if are_clicks else grades > 0
         n_examined = examined(clicks)
         weight, documents = matching_weight(grades, n_examined), ranking.features[:n_examined]
         new = self.acquaintance.note(documents)
-        theta = self.model.theta_of_new if new.all() else self.model.theta
+        theta = self.model.theta_of_new if np.count_nonzero(new) == n_examined else self.model.theta
         self.calibration.check(documents @ theta, clicks[:n_examined], new, weight=weight)
         if self.pairs != "averaged":
             weight = 1.0
         self.model.add(rows, weight)
         seen = rows
-        if grades.dtype == np.bool_ and len(rows) >= MANY * n_examined:
+        if are_clicks and len(rows) >= MANY * n_examined:
             seen = scatter_rows(documents, clicks[:n_examined])
         self.confidence.add(seen if weight == 1.0 else seen * np.sqrt(weight))
         self._n_pairs += weight * len(rows)

@@ -89,7 +89,8 @@ class Calibration:
         `new` (m,) are those that were never learned from.
         """
         self.all.check(scores, clicks, np.ones(len(scores), dtype=np.bool_), weight)
-        self.first.check(scores, clicks, new, weight)
+        if np.count_nonzero(new):
+            self.first.check(scores, clicks, new, weight)
 
     def costs(self, scores: Floats, kept: Bools) -> Bytes:
         """What reversing the order of falling `scores` (n,) is expected to cost (n, n): see `Belief.regret`.
