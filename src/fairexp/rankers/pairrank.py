@@ -234,8 +234,7 @@ class PairRank(Explorer):
         """Learn preferences (m, d) that a ranking's feedback reveals; each makes the model surer by what it weighs."""
         if len(rows) == 0:
             return
-        are_clicks = grades.dtype == np.bool_
-        clicks = grades if are_clicks else grades > 0
+        clicks = np.asarray(grades, dtype=np.bool_)
         n_examined = examined(clicks)
         weight, documents = matching_weight(grades, n_examined), ranking.features[:n_examined]
         new = self.acquaintance.note(documents)
@@ -245,7 +244,7 @@ class PairRank(Explorer):
             weight = 1.0
         self.model.add(rows, weight)
         seen = rows
-        if are_clicks and len(rows) >= MANY * n_examined:
+        if grades.dtype == np.bool_ and len(rows) >= MANY * n_examined:
             seen = scatter_rows(documents, clicks[:n_examined])
         self.confidence.add(seen if weight == 1.0 else seen * np.sqrt(weight))
         self._n_pairs += weight * len(rows)
