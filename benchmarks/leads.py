@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.authors import AuthorsFairExp
 from fairexp import FairExp, PairRank
 from fairexp.arrays import Ints
 from fairexp.data import Dataset, read_letor, world
@@ -74,11 +75,16 @@ VARIANTS: dict[str, tuple[Variant, Variant]] = {
 }
 """Arguments of PairRank and of FairExp by name."""
 
+REPLAY = "authors"
+"""The variant that plays what the authors' code does."""
+
+NAMES = (*VARIANTS, REPLAY)
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Play the chosen cells, add them to the file, and print means and paired differences."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.leads", description=__doc__)
-    parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=tuple(VARIANTS), metavar="NAME")
+    parser.add_argument("--variants", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
     parser.add_argument("--data", nargs="+", choices=DATA, default=DATA, metavar="NAME")
     parser.add_argument("--users", nargs="+", choices=USERS, default=USERS, metavar="NAME")
     parser.add_argument("--seeds", type=int, default=3)
@@ -107,12 +113,18 @@ def cells(
             for variant in variants:
                 known = {"data": name, "user": user, "variant": variant, "seed": seed, "rounds": rounds}
                 if _cell(known) not in done:
-                    host, around = VARIANTS[variant]
-                    yield known | play(name, user, seed, rounds, build(host, around))
+                    yield known | play(name, user, seed, rounds, maker(variant))
 
 
 def _cell(row: dict[str, Any]) -> str:
     return " ".join(str(row[key]) for key in ("data", "user", "variant", "seed", "rounds"))
+
+
+def maker(variant: str) -> Callable[[int, int], Any]:
+    """Makes what a variant is from the number of features and a seed."""
+    if variant == REPLAY:
+        return lambda n_features, seed: AuthorsFairExp(n_features, seed=seed)
+    return build(*VARIANTS[variant])
 
 
 def build(host: Variant, around: Variant) -> Callable[[int, int], FairExp]:
@@ -122,7 +134,7 @@ def build(host: Variant, around: Variant) -> Callable[[int, int], FairExp]:
     )
 
 
-def play(name: str, user: str, seed: int, rounds: int, make: Callable[[int, int], FairExp]) -> dict[str, float]:
+def play(name: str, user: str, seed: int, rounds: int, make: Callable[[int, int], Any]) -> dict[str, float]:
     """One run: queries and coins depend on the seed alone, so that variants can be compared in pairs."""
     parts = opened(name)
     assert parts is not None

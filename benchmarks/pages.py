@@ -4,6 +4,7 @@
 |---|---|---|
 | README.md, docs/images/unfairness.svg | benchmarks/readme.json, picture.json | `make readme-record MQ2008=DIR` |
 | docs/results/README.md, docs/results/mq2008 | docs/results/mq2008/records.zip | `make results-record MQ2008=DIR` |
+| docs/results/leads.md | docs/results/leads.json | `python -m benchmarks.leads` |
 | docs/rankers.md | benchmarks/rankers.json | `make rankers-table` |
 | docs/performance.md | benchmarks/latest.json | `make bench` |
 | docs/performance/*.svg | docs/performance/*.json | `python -m benchmarks.curves` |
@@ -17,7 +18,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import curves, document, rankers, readme, results
+from benchmarks import curves, document, leads_page, rankers, readme, results
 from fairexp.cli.reference import reference
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +34,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/rankers.md": lambda page: rankers.with_table(page, json.loads(_read(rankers.RECORD))),
     "docs/performance.md": lambda page: document.with_figures(page, json.loads(_read(document.LATEST))),
     "docs/results/README.md": results.with_claims,
+    "docs/results/leads.md": lambda page: leads_page.with_tables(page, leads_page.read_record()),
     "docs/cli.md": lambda page: reference(),
 }
 """What each page should be, given what it is."""
