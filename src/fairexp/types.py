@@ -125,6 +125,17 @@ class Belief:
         """`relation` with what reversing an order costs in place of whether it is certain: the same unless `regret`."""
         return self.relation if self.regret is None else (self.regret, self._row)
 
+    @property
+    def drawn_scores(self) -> Floats:
+        """(n,): the scores as the draw deals them out, the best to its first document, and so on.
+
+        >>> Belief(np.array([0.1, 0.7]), np.array([0, 1]), np.zeros(2, int), np.zeros((2, 2), bool)).drawn_scores
+        array([0.7, 0.1])
+        """
+        dealt = np.empty_like(self.scores)
+        dealt[self.draw] = np.sort(self.scores)[::-1]
+        return dealt
+
     def in_orders(self, cost: int) -> float:
         """A sum of `costs` in certain orders."""
         return cost if self.regret is None else cost / SURE

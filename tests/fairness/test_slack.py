@@ -35,33 +35,85 @@ def rounds(ranker, count=150, one_group=0.0):
         ranker.update(ranking, ranking.features @ truth > np.median(worth))
 
 
-def allowed(tolerance, gap):
-    """The part of the tolerance to come within, and what may be spent on that."""
-    most = SLACK * N / SHOWN
-    if tolerance <= 1.0:
-        return 0.1, most * min(0.1 / tolerance, 1.0) ** 2
-    return max((gap - 1.0) / tolerance, 0.1), most * (gap / tolerance / 2) ** 2
-
-
 @pytest.mark.parametrize("one_group", [0.0, 0.3])
-@pytest.mark.parametrize("tolerance", [0.05, 0.1, 0.4, 2.0, 6.0])
+@pytest.mark.parametrize("tolerance", [0.05, 0.1, 0.4])
 def test_at_most_the_slack_is_spent_and_only_for_a_smaller_gap(tolerance, one_group):
     """A twin that has no slack says from the same state what the best within the tolerance would have cost."""
     ranker, twin = fair(SLACK, tolerance), fair(0.0, tolerance)
-    n_fairer = 0
+    n_fairer, most = 0, SLACK * N / SHOWN * min(0.1 / tolerance, 1.0) ** 2
     for query, before, ranking in rounds(ranker, one_group=one_group):
-        gap = twin.restore(before).ledger.largest_gap
-        aim, most = allowed(tolerance, gap)
-        best = twin.rank(query)
+        best = twin.restore(before).rank(query)
         assert ranking.qualified == best.qualified == (abs(ranking.unfairness) <= tolerance + 1e-9)
         if not best.qualified:
             assert ranking.shown.tolist() == best.shown.tolist()
             continue
         assert best.added_regret - 1e-9 <= ranking.added_regret <= best.added_regret + most + 1e-9
         if ranking.shown.tolist() != best.shown.tolist():
-            assert abs(ranking.unfairness) <= aim * tolerance + 1e-9
+            assert abs(ranking.unfairness) <= 0.1 * tolerance + 1e-9
             n_fairer += abs(ranking.unfairness) < abs(best.unfairness) - 1e-9
     assert n_fairer > 10
+
+
+def lifted(belief, groups, spent, tolerance, pinned):
+    """The list (SHOWN,) of the draw when groups that are behind are lifted, document by document."""
+    dealt = dict(zip(belief.draw.tolist(), sorted(belief.scores, reverse=True), strict=True))
+    ahead, behind = max(spent), min(spent)
+    used = min((ahead - behind) / tolerance, 1.0)
+    lifts = [SLACK / 8 * used * (np.mean(spent) - each) / (ahead - behind) if ahead > behind else 0.0 for each in spent]
+    free = sorted(
+        (document for document in belief.draw.tolist() if document not in pinned.values()),
+        key=lambda document: -(dealt[document] + lifts[groups[document]]),
+    )
+    return [pinned[p] if p in pinned else free.pop(0) for p in range(SHOWN)]
+
+
+def regret_of(shown, belief, pinned):
+    """What orders of the draw cost that a list reverses, pair by pair; those with pinned documents do not count."""
+    costs, row = belief.costs
+    draw = [document for document in belief.draw.tolist() if document not in pinned.values()]
+    at = {document: shown.index(document) if document in shown else SHOWN for document in draw}
+    pairs = [(e, d) for number, d in enumerate(draw) for e in draw[:number] if at[e] > at[d]]
+    return belief.in_orders(sum(int(costs[row[e], row[d]]) for e, d in pairs))
+
+
+def gap_after(shown, groups, spent):
+    after = spent.copy()
+    for position, document in enumerate(shown):
+        after[groups[document]] += CURVE[position]
+    return max(after) - min(after)
+
+
+@pytest.mark.parametrize("pinned", [{}, {0: 5, 3: 1}])
+@pytest.mark.parametrize("one_group", [0.0, 0.3])
+@pytest.mark.parametrize("tolerance", [2.0, 6.0])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_within_a_wide_tolerance_groups_that_are_behind_are_lifted(n_groups, tolerance, one_group, pinned):
+    """Where that is not within it, or less fair than the draw, a twin without slack says what is shown instead."""
+    owed = {"shares": np.ones(n_groups)}
+    ranker, twin = (
+        FairExp(PairRank(5, length=SHOWN, seed=1), tolerance=tolerance, slack=slack, seed=2, **owed)
+        for slack in (SLACK, 0.0)
+    )
+    n_lifted, rng = 0, np.random.default_rng(1)
+    for plain, _, _ in rounds(fair(SLACK, tolerance), one_group=one_group):
+        groups = plain.groups * rng.integers(1, n_groups, size=N)
+        query = Query(plain.features, groups, pinned=pinned)
+        before = ranker.state()
+        best, spent = twin.restore(before).rank(query), twin.restore(before).ledger.exposure.copy()
+        ranking = ranker.rank(query)
+        draw = [pinned.get(p) for p in range(SHOWN)]
+        left = iter(document for document in ranking.belief.draw.tolist() if document not in pinned.values())
+        draw = [next(left) if document is None else document for document in draw]
+        expected = lifted(ranking.belief, groups, spent, tolerance, pinned)
+        gap = gap_after(expected, groups, spent)
+        taken = gap <= tolerance + 1e-9 and gap <= gap_after(draw, groups, spent) + 1e-9
+        assert ranking.shown.tolist() == (expected if taken else best.shown.tolist())
+        assert ranking.qualified == best.qualified
+        if taken:
+            assert ranking.added_regret == pytest.approx(regret_of(expected, ranking.belief, pinned))
+        n_lifted += taken and expected != best.shown.tolist()
+        ranker.update(ranking, ranking.features @ np.arange(5) > np.median(plain.features @ np.arange(5)))
+    assert n_lifted > 5
 
 
 @pytest.mark.parametrize("tolerance", [2.0, 6.0])

@@ -51,24 +51,36 @@ class Demand(NamedTuple):
         """The same for a part of the tolerance."""
         return self._replace(tolerance=part * self.tolerance)
 
-    def aim(self, top: float) -> tuple[float, float]:
-        """What part of the tolerance to come within if that is cheap, and what part of a slack may be spent on it.
+    def aim(self, top: float) -> float:
+        """What part of a slack may be spent on coming within `AIM` of the tolerance.
 
-        `top` is the top position's exposure. A tolerance up to that is kept or missed by single lists: the aim is a
-        tenth of it, for which there is less to spend the wider it is. Within a wider one the gap builds up over
-        rounds: the aim is to take `top` off it, for which there is the more to spend the more of it is used up.
-        Nothing is to be had of either where the gap is so far beyond the tolerance that this leaves it there.
+        `top` is the top position's exposure. A tolerance up to that is kept or missed by single lists, and there is
+        less to spend the wider it is. Within a wider one the gap builds up over rounds, and `lift` keeps it back.
 
         >>> import numpy as np
         >>> balance = {"groups": np.array([0, 1]), "spent": np.array([9.0, 5.0]), "shares": np.ones(2)}
-        >>> [Demand(**balance, tolerance=tolerance).aim(top=1.0) for tolerance in (0.1, 0.5, 2.0, 8.0)]
-        [(0.1, 1.0), (0.1, 0.04), (1.0, 0.0), (0.375, 0.0625)]
+        >>> [Demand(**balance, tolerance=tolerance).aim(top=1.0) for tolerance in (0.1, 0.5, 2.0)]
+        [1.0, 0.04, 0.0]
+        """
+        return 1.0 / max(self.tolerance / (NARROW * top), 1.0) ** 2 if self.tolerance <= top else 0.0
+
+    def lift(self, top: float) -> Floats | None:
+        """What part of a lift (G,) each group's documents have within a tolerance wider than the `top` exposure.
+
+        The group furthest behind has that of the one furthest ahead and as much more as the gap has used up of the
+        tolerance. None where nothing is to be lifted.
+
+        >>> import numpy as np
+        >>> balance = {"groups": np.array([0, 1]), "spent": np.array([9.0, 5.0]), "shares": np.ones(2)}
+        >>> Demand(**balance, tolerance=8.0).lift(top=1.0), Demand(**balance, tolerance=0.1).lift(top=1.0)
+        (array([-0.25,  0.25]), None)
         """
         if self.tolerance <= top:
-            return AIM, 1.0 / max(self.tolerance / (NARROW * top), 1.0) ** 2
-        used = largest_gap(self.spent, self.shares) / self.tolerance
-        aim = max(used - top / self.tolerance, AIM)
-        return (aim, (used / 2.0) ** 2) if aim < 1.0 else (1.0, 0.0)
+            return None
+        received = self.spent / self.shares
+        apart = float(received.max() - received.min())
+        used = min(largest_gap(self.spent, self.shares) / self.tolerance, 1.0)
+        return (received.mean() - received) * (used / apart) if apart > 0.0 and used > 0.0 else None
 
 
 class Outcome(NamedTuple):

@@ -16,12 +16,12 @@ from fairexp.errors import ArgumentError, ToleranceWarning
 from fairexp.fairness.account import Account
 from fairexp.fairness.around import Around
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
-from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Rules
+from fairexp.fairness.demands import AIM, EFFORT, BestRanking, Demand, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.pins import found_around
-from fairexp.fairness.rankings import found_rankings
+from fairexp.fairness.pins import found_around, placed
+from fairexp.fairness.rankings import fairer_ranking, found_rankings
 from fairexp.kernels.learning.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
@@ -36,6 +36,9 @@ Documents = TypeVar("Documents", Query, Ranking)
 OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
+LIFT = 0.125
+"""The score that a unit of slack lifts the group furthest behind by when a wide tolerance is used up."""
+
 
 class FairExp(Around):
     """Shows, among the rankings that keep exposure fair, the one that least contradicts what the host is sure of.
@@ -46,13 +49,14 @@ class FairExp(Around):
     same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
     `best_template`.
 
-    `slack` is how much added regret a round may spend on being fairer than it must: so many certain orders for as many
-    candidates as are shown, twice that for twice as many. Within a narrow tolerance it is spent on coming within a
-    tenth of it, which costs next to nothing; beyond a tenth of the top position's exposure there is less of it, by the
-    square of the tolerance. Where the tolerance is wider than the top position's exposure, it is spent on taking that
-    much off the gap where it is cheap, before some list must whatever it costs: times the square of half the part of
-    the tolerance that is used up. With 0, and around hosts for which an order is certain or nothing (`Belief.regret`),
-    only the tolerance counts, as in the paper.
+    `slack` is what a round may spend on being fairer than it must. Within a narrow tolerance that is added regret, so
+    many certain orders for as many candidates as are shown, twice that for twice as many, and is spent on coming
+    within a tenth of the tolerance, which costs next to nothing; beyond a tenth of the top position's exposure there is
+    less of it, by the square of the tolerance. Where the tolerance is wider than the top position's exposure, documents
+    of the group that is behind are lifted in the draw, by an eighth of the slack in score over those of the group that
+    is ahead when the tolerance is used up, and by less before, so that the gap is kept back where that is cheap and not
+    where some list must whatever it costs. With 0, and around hosts for which an order is certain or nothing
+    (`Belief.regret`), only the tolerance counts, as in the paper.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -187,19 +191,37 @@ class FairExp(Around):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or a fairer one that costs hardly more."""
-        aim, slack = 1.0, 0.0
+        asked, slack = (demands, belief.costs, exposure, self.rules), 0.0
         if self.slack > 0.0 and belief.regret is not None:
-            aim, part = demands[0].aim(max(self.exposure.tolist()))
-            slack = part * self.slack * query.n_candidates / len(exposure)
-        parts = (aim, 1.0) if slack > 0.0 else (1.0,)
-        asked = (belief.draw, demands, belief.costs, exposure, self.rules)
-        found = found_around(query.pinned, *asked, parts=parts) if query.pinned else found_rankings(*asked, parts=parts)
+            top = max(self.exposure.tolist())
+            lifted = self._lifted(query, belief, demands, top)
+            if lifted is not None:
+                shown, drawn = (placed(query.pinned, order, len(exposure)) for order in (lifted, belief.draw))
+                draw = belief.draw[~np.isin(belief.draw, list(query.pinned.values()))] if query.pinned else belief.draw
+                fairer = fairer_ranking(shown, drawn, draw, *asked)
+                if fairer is not None:
+                    return fairer
+            slack = demands[0].aim(top) * self.slack * query.n_candidates / len(exposure)
+        parts = (AIM, 1.0) if slack > 0.0 else (1.0,)
+        if query.pinned:
+            found = found_around(query.pinned, belief.draw, *asked, parts=parts)
+        else:
+            found = found_rankings(belief.draw, *asked, parts=parts)
         close = next(found)
         if slack == 0.0 or (close.qualified and belief.in_orders(close.added_regret) <= slack):
             return close  # whatever the tolerance allows, it saves no more than that
         best = next(found)
         saved = belief.in_orders(close.added_regret - best.added_regret)
         return close if best.qualified and close.qualified and saved <= slack else best
+
+    def _lifted(self, query: Query, belief: Belief, demands: Sequence[Demand], top: float) -> Ints | None:
+        """The draw once groups that are behind within wide tolerances are lifted; None where none is."""
+        lifts = [(each.groups, lift) for each in demands if (lift := each.lift(top)) is not None]
+        if not lifts:
+            return None
+        worth = belief.drawn_scores + self.slack * LIFT * sum(lift[groups] for groups, lift in lifts)
+        order: Ints = belief.draw[np.argsort(-worth[belief.draw], kind="stable")]
+        return order
 
     def _shown(self, ranking: Ranking) -> None:
         for account in self.accounts:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.fairness.demands import EFFORT, Demand, Rules
+from fairexp.fairness.demands import AIM, EFFORT, Demand, Rules
 from fairexp.fairness.exposure import reachable_gap
 from fairexp.fairness.ledger import within
 from fairexp.fairness.templates import as_curve, check_tolerance, found_templates
@@ -217,7 +217,7 @@ def play(
     """The largest gap (rounds,) after each of so many rounds of queries that are drawn evenly from `counts` (Q, G).
 
     Candidates come in random order and nothing is certain of them, so that only fairness decides, and being fairer
-    than one must costs nothing (`Demand.aim`).
+    than one must costs nothing (`FairExp.slack`).
     """
     rng, spent, gaps = make_rng(seed), np.zeros(len(shares)), np.empty(rounds)
     nothing, rules = np.zeros((1, 1), dtype=np.bool_), Rules("full", ties, EFFORT)
@@ -225,9 +225,8 @@ def play(
         groups = np.repeat(np.arange(len(shares)), counts[int(rng.integers(len(counts)))])
         relation = nothing, np.zeros(len(groups), dtype=np.int64)
         demand = Demand(groups, spent, shares, tolerance)
-        parts = (demand.aim(float(exposure.max()))[0], 1.0)
         found = found_templates(
-            rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules, parts=parts
+            rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules, parts=(AIM, 1.0)
         )
         close = next(found)
         best = close if close.qualified else next(found)

@@ -54,6 +54,21 @@ def found_around(
         yield best._replace(shown=shown, outcomes=outcomes)
 
 
+def placed(pinned: Mapping[int, int], order: Ints, length: int) -> Ints:
+    """The first of an order (n,) in a list (m,) in which documents `pinned` by position have their place.
+
+    >>> placed({1: 3}, np.array([0, 1, 2, 3]), 3)
+    array([0, 3, 1])
+    """
+    if not pinned:
+        return order[:length]
+    positions, documents = np.array(list(pinned)), np.array(list(pinned.values()))
+    free = np.delete(np.arange(length), positions)
+    shown: Ints = np.empty(length, dtype=np.int64)
+    shown[positions], shown[free] = documents, order[~np.isin(order, documents)][: len(free)]
+    return shown
+
+
 def _without(demand: Demand, pinned: Ints, exposure: Floats, left: Ints) -> Demand:
     """The demand on the documents that are left when pinned ones have had their exposure."""
     charged = amounts_by_group(demand.groups[pinned], exposure, len(demand.shares))

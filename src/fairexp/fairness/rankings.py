@@ -158,6 +158,47 @@ def _in_draws_order(
     return BestRanking(shown, exchanges.cost, False, min(best.regret_bound, exchanges.cost), (outcome,))
 
 
+def fairer_ranking(
+    shown: Ints,
+    drawn: Ints,
+    draw: Ints,
+    demands: Sequence[Demand],
+    relation: tuple[Bools | Bytes, Ints],
+    exposure: Floats,
+    rules: Rules,
+) -> BestRanking | None:
+    """What showing a list (m,) comes to; None unless it meets all demands, with no larger gap than the `drawn` list.
+
+    Added regret counts the orders of the `draw` that it reverses: of documents that are not in there none count.
+    """
+    outcomes = tuple(outcome_of(shown, each, 0.0, exposure) for each in demands)
+    if not all(outcome.met for outcome in outcomes):
+        return None
+    for outcome, each in zip(outcomes, demands, strict=True):
+        if not within(outcome.gap, outcome_of(drawn, each, 0.0, exposure).gap):
+            return None
+    regret = added_regret(shown, draw, relation, displayed_only=rules.displayed_only)
+    return BestRanking(shown, regret, False, 0, outcomes)
+
+
+def added_regret(shown: Ints, draw: Ints, relation: tuple[Bools | Bytes, Ints], *, displayed_only: bool) -> int:
+    """What a list (m,) costs that reverses some orders of a draw, or passes over some of its documents.
+
+    >>> certain = np.triu(np.ones((3, 3), dtype=bool), 1), np.arange(3)
+    >>> [added_regret(np.array([2, 0]), np.arange(3), certain, displayed_only=only) for only in (False, True)]
+    [2, 1]
+    """
+    costs, row = relation
+    n, m = len(row), len(shown)
+    place, at = np.full(n, n), np.full(n, m)
+    place[draw], at[shown] = np.arange(len(draw)), np.arange(m)
+    counted = shown[place[shown] < n]
+    reversed_orders = (place[:, None] < place[counted]) & (at[:, None] > at[counted])
+    if displayed_only:
+        reversed_orders &= (at < m)[:, None]
+    return int(costs[np.ix_(row, row[counted])].sum(where=reversed_orders, dtype=np.int64))
+
+
 def outcome_of(shown: Ints, demand: Demand, bound: float, exposure: Floats) -> Outcome:
     """What showing these documents makes of a demand."""
     template = demand.groups[shown]

@@ -132,6 +132,4 @@ def values(belief: Belief, *, optimistic: bool) -> Floats:
     if optimistic and belief.upper is not None:
         known = belief.upper[np.isfinite(belief.upper)]
         return np.asarray(np.minimum(belief.upper, known.max(initial=1.0)))
-    along = np.empty(len(belief.scores))
-    along[belief.draw] = np.sort(belief.scores)[::-1]
-    return along
+    return belief.drawn_scores
