@@ -13,7 +13,7 @@ from fairexp.errors import ArgumentError
 from fairexp.offpolicy import next_propensity
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
-from fairexp.rankers.parts.probabilities import log_respecting
+from fairexp.rankers.parts.probabilities import log_respecting, tie_classes
 
 N, LENGTH, DRAWS = 5, 3, 20_000
 RNG = np.random.default_rng(3)
@@ -49,6 +49,27 @@ def test_the_probability_of_a_list_is_how_often_it_is_drawn(name: str) -> None:
     for shown, chance in chances.items():
         deviation = np.sqrt(chance * (1.0 - chance) / DRAWS)
         assert abs(counts[shown] / DRAWS - chance) <= 4.5 * deviation + 1e-12, shown
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_draw_shows_what_a_ranking_with_the_same_random_numbers_would(name: str) -> None:
+    ranker = RANKERS[name]()
+    for _ in range(20):
+        drawn = ranker.draw(QUERY, ranker.stream.at(ranker.n_ranked))
+        assert drawn.tolist() == ranker.rank(QUERY).shown.tolist()
+
+
+@pytest.mark.parametrize(
+    "shown", [[0, 1, N], [0, 1, -1], [0, 1], [0.0, 1.0, 2.5], [0.0, 1.0, np.nan], ["0", "1", "2"]], ids=str
+)
+def test_only_a_list_of_the_querys_candidates_has_a_probability(shown: list[object]) -> None:
+    with pytest.raises(ArgumentError, match="candidates, by number"):
+        RANKERS["pdgd"]().log_probability(QUERY, shown)
+
+
+def test_equal_scores_are_of_one_class_and_the_highest_comes_first() -> None:
+    assert tie_classes(np.array([1.0, 3.0, 1.0, -0.0, 0.0, 3.0, -np.inf])).tolist() == [1, 0, 1, 2, 2, 0, 3]
+    assert tie_classes(np.array([])).tolist() == []
 
 
 def test_some_orders_were_certain_and_some_were_not() -> None:

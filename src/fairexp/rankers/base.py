@@ -111,7 +111,7 @@ class Ranker(Traits, ABC):
         self._check_query(query)
         given = np.asarray(shown)
         n_shown = min(self.length, query.n_candidates)
-        if given.shape != (n_shown,) or not np.isin(given, np.arange(query.n_candidates)).all():
+        if given.shape != (n_shown,) or not _are_numbers_of(given, query.n_candidates):
             raise ArgumentError("shown", short_repr(given.tolist()), f"{n_shown} of the query's candidates, by number")
         return self._log_probability(query, given.astype(np.int64))
 
@@ -123,7 +123,7 @@ class Ranker(Traits, ABC):
     def draw(self, query: Query, rng: np.random.Generator) -> Ints:
         """What `rank(query)` would show (m,) with other random numbers; nothing is counted, charged or changed."""
         self._check_query(query)
-        return self._rank(query, rng).shown
+        return self._redraw(query, rng)
 
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments that are in force, but for the seed: each is kept under its own name."""
@@ -289,6 +289,10 @@ class Ranker(Traits, ABC):
     def _restore(self, arrays: State) -> None:
         """Take over the arrays of `_state`; their names and shapes have been checked."""
 
+    def _redraw(self, query: Query, rng: np.random.Generator) -> Ints:
+        """The list of `_rank` with the same random numbers, for rankers that know it without the rest of a ranking."""
+        return self._rank(query, rng).shown
+
     def _take_over(self, before: Any, matching: Matching) -> None:
         """Take over what `before`, of the same class, learned; or raise a `StateError` and change nothing."""
         if not matching.is_identity:
@@ -382,3 +386,10 @@ class Ranker(Traits, ABC):
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         """Whether a saved array may take the place of `expected`; the first axis of a history may differ."""
         return value.shape == expected.shape and value.dtype.kind == expected.dtype.kind
+
+
+def _are_numbers_of(given: NDArray[Any], n: int) -> bool:
+    """Whether all of `given` are whole numbers from 0 to n - 1."""
+    if given.dtype.kind not in "iu":
+        return bool(np.isin(given, np.arange(n)).all())
+    return bool(((given >= 0) & (given < n)).all())

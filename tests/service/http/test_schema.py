@@ -1,7 +1,7 @@
 """Thousands of requests made from the OpenAPI document, good and bad: never a 5xx, never a hang, known shapes.
 
 To draw a request takes far longer than to ask and check it. So each is asked as it was drawn, which mostly ends at a
-404, then about something that exists, and then, where so few bodies would be right, with the drawn details in a good one.
+404, then about something that exists, and then, where few bodies would be right, with drawn details in one that is.
 """
 
 from __future__ import annotations

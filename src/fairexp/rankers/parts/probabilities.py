@@ -9,7 +9,12 @@ from fairexp.arrays import Bools, Floats, Ints
 
 def tie_classes(scores: Floats) -> Ints:
     """The class (n,) of each document, 0 for the highest score: equal scores are of one class."""
-    return np.unique(-scores, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    order = np.argsort(-scores)
+    descending = scores[order]
+    classes = np.empty(len(scores), dtype=np.int64)
+    classes[order[:1]] = 0
+    classes[order[1:]] = np.cumsum(descending[1:] != descending[:-1])
+    return classes
 
 
 def log_by_class(classes: Ints, shown: Ints) -> float:
