@@ -40,7 +40,8 @@ class TimeLeft:
         """
         if not self._seconds:
             return None
-        times = [self._busy() * (self.expected(run) or 0.0) for run in left]
+        busy = self._busy()
+        times = [busy * (self.expected(run) or 0.0) for run in left]
         under_way = sum(times[: jobs - 1])
         # Runs of one kind that began together end together: what is only not heard of yet must not count as lost.
         lost = max(passed * jobs - sum(self._seconds) - under_way, 0.0) / len(self._seconds)
@@ -48,9 +49,9 @@ class TimeLeft:
 
     def _busy(self) -> float:
         """Seconds by the clock for a second of work, over the latest runs that make up half of the work."""
-        seconds = worked = 0.0
+        seconds, worked, total = 0.0, 0.0, sum(self._worked)
         for one_seconds, one_worked in zip(reversed(self._seconds), reversed(self._worked), strict=True):
             seconds, worked = seconds + one_seconds, worked + one_worked
-            if 2 * worked >= sum(self._worked):
+            if 2 * worked >= total:
                 break
         return seconds / max(worked, 1e-9)
