@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import SECONDS
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(path.name for path in EXAMPLES.glob("*.ipynb"))
 
@@ -23,7 +25,8 @@ def test_a_notebook_runs_and_draws(name: str, tmp_path: Path) -> None:
     notebook = nbformat.read(EXAMPLES / name, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in cells), "kept without outputs"
-    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    place = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=600, startup_timeout=int(SECONDS), resources=place).execute()
     outputs = [output for cell in cells for output in cell.outputs]
     drawn = [output for output in outputs if "vega" in output.get("data", {}).get("text/html", "")]
     assert drawn and not [output for output in outputs if output.get("name") == "stderr"]

@@ -17,6 +17,7 @@ from fairexp.experiments.run.local import LocalProcesses  # noqa: E402
 from fairexp.experiments.run.records import Records  # noqa: E402
 from fairexp.experiments.store import open_records_store  # noqa: E402
 from tests.experiments.conftest import ROOT, one_ranker, small  # noqa: E402
+from tests.waiting import SECONDS  # noqa: E402
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]
 
@@ -29,7 +30,7 @@ def cluster() -> Iterator[Any]:
         warnings.simplefilter("ignore")
         nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
         nodes.add_node(num_cpus=1)
-        nodes.wait_for_nodes()
+        nodes.wait_for_nodes(timeout=SECONDS)
         yield nodes
         ray.shutdown()
         nodes.shutdown()

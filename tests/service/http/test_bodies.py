@@ -156,7 +156,10 @@ class Asking(threading.Thread):
         return self.answer
 
 
-def test_others_are_served_while_the_reader_stands_still(live: Start, sqlite_address: str) -> None:
+def test_others_are_served_while_the_reader_stands_still(
+    live: Start, sqlite_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "PATIENCE_SECONDS", SECONDS)  # however long the requests below take
     running = live(sqlite_address, settings={"max_waiting_bodies": 1})
     limit = running.service.reader.limit
     with stopped_reader(running):
@@ -346,7 +349,7 @@ def test_a_slow_sender_does_not_keep_others_out(live: Start, sqlite_address: str
         slow.sendall(head.encode() + b" " * 1900)
         until(lambda: running.service.budget.used == 1900)
         assert running.client.post(RANK, content=good).status_code == 200
-        slow.settimeout(30)
+        slow.settimeout(SECONDS)
         assert slow.recv(100).startswith(b"HTTP/1.1 503 ")
     assert 'fairexp_bodies_refused_total{reason="memory"} 1.0' in running.client.get("/metrics").text
 
