@@ -59,6 +59,19 @@ def test_a_draw_shows_what_a_ranking_with_the_same_random_numbers_would(name: st
         assert drawn.tolist() == ranker.rank(QUERY).shown.tolist()
 
 
+@pytest.mark.parametrize("pairs", ["averaged", "independent"])
+@pytest.mark.parametrize("name", RANKERS)
+def test_many_draws_are_as_many_rankings_with_the_same_random_numbers(name: str, pairs: str) -> None:
+    ranker = RANKERS[name]()
+    if isinstance(ranker, PairRank):
+        ranker.pairs = pairs
+    at_once, one_by_one = make_rng(4), make_rng(4)
+    lists = ranker.draws(QUERY, at_once, 30)
+    assert [each.tolist() for each in lists] == [ranker._rank(QUERY, one_by_one).shown.tolist() for _ in range(30)]
+    assert at_once.random() == one_by_one.random()
+    assert ranker.draws(QUERY, at_once, 0) == []
+
+
 @pytest.mark.parametrize(
     "shown", [[0, 1, N], [0, 1, -1], [0, 1], [0.0, 1.0, 2.5], [0.0, 1.0, np.nan], ["0", "1", "2"]], ids=str
 )

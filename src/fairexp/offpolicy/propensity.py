@@ -56,7 +56,7 @@ def next_propensity(ranker: Ranker, query: Query, *, n_draws: int = 64, rng: np.
     first = ranker.draw(query, rng)
     if before == _counter(rng):  # no random numbers: the list was certain
         return Propensity(np.ones(len(shown)), EXACT, 0.0)
-    draws = [shown, first, *(ranker.draw(query, rng) for _ in range(n_draws - 1))]
+    draws = [shown, first, *ranker.draws(query, rng, n_draws - 1)]
     chances = None
     if all(len(drawn) == len(shown) for drawn in draws):
         chances = ranker.next_probabilities(query, np.array(draws), shown)
@@ -71,8 +71,7 @@ def drawn_positions(ranker: Ranker, query: Query, *, n_draws: int, rng: np.rando
     if known is not None:
         return known
     shares = np.zeros((query.n_candidates, min(ranker.length, query.n_candidates)))
-    for _ in range(n_draws):
-        shown = ranker.draw(query, rng)
+    for shown in ranker.draws(query, rng, n_draws):
         shares[shown, np.arange(len(shown))] += 1.0 / n_draws
     return shares
 

@@ -192,6 +192,21 @@ class PairRank(Explorer):
             mark_certain(scores, squares, products, factor, first, certain, above, below, last)
         return certain, last, above, below
 
+    def _draws(self, query: Query, rng: np.random.Generator, n_draws: int) -> list[Ints]:
+        if self.within_block == "score":  # ties are sorted by the random numbers
+            return super()._draws(query, rng, n_draws)
+        scores, lists = query.features @ self._weights(query), []
+        by_score = (-scores).argsort()
+        orders = self._certain_orders(query.features.take(by_score, axis=0), scores[by_score])
+        for _ in range(n_draws):
+            keys = rng.random(query.n_candidates)
+            shuffled = np.argsort(keys) if self.within_block == "random" else _NO_ORDER
+            _, draw = explore(*orders, keys, shuffled, WITHIN_BLOCK[self.within_block])
+            lists.append(by_score[draw[: self.length]])
+            if self.pairs == "independent":
+                rng.random(len(lists[-1]))  # what its ranking would remember
+        return lists
+
     def _log_probability(self, query: Query, shown: Ints) -> float:
         certain, block = self._kept_orders(query)
         return log_respecting(certain, block, shown)

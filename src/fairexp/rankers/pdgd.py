@@ -85,8 +85,9 @@ class PDGD(Climber, Explorer):
         rest = log_rest(scores, self._classes(query.groups, query.n_candidates), shown)
         return self._show(query, shown, scores, memory={"log_rest": rest})
 
-    def _redraw(self, query: Query, rng: np.random.Generator) -> Ints:
-        return _draw(self._score(query.features), self.length, rng)
+    def _draws(self, query: Query, rng: np.random.Generator, n_draws: int) -> list[Ints]:
+        scores = self._score(query.features)
+        return [_draw(scores, self.length, rng) for _ in range(n_draws)]
 
     def _log_probability(self, query: Query, shown: Ints) -> float:
         return log_plackett_luce(self._score(query.features), shown)
