@@ -113,7 +113,8 @@ def test_within_a_wide_tolerance_groups_that_are_behind_are_lifted(n_groups, tol
             assert ranking.added_regret == pytest.approx(regret_of(expected, ranking.belief, pinned))
         n_lifted += taken and expected != best.shown.tolist()
         ranker.update(ranking, ranking.features @ np.arange(5) > np.median(plain.features @ np.arange(5)))
-    assert n_lifted >= 3  # or it would be said of nothing
+    # Rounds of one group take the gap to the tolerance and beyond, where there is seldom room for a lift.
+    assert n_lifted > (10 if one_group == 0.0 else 0)
 
 
 @pytest.mark.parametrize("tolerance", [2.0, 6.0])
