@@ -159,10 +159,14 @@ def test_learning_from_clicks(rng, k, d):
     clicks, keys = rng.random(k) < rng.random(), rng.random(k)
     for matched in (keys, keys[:0]):
         rows = pairs.difference_rows(rng.normal(size=(k, d)), clicks, matched)
-        margins, weights = rows @ rng.normal(size=d) * rng.choice([1.0, 1e5]), tied(rng, len(rows)) ** 2
-        loss, pull = logistic.loss_and_pull(margins, weights)
-        assert loss >= 0.0 and ((pull >= 0) & (pull <= weights)).all()
-        assert (logistic.slopes(pull, weights) <= 0.2501 * weights).all()
+        weights, before, step = tied(rng, len(rows)) ** 2, rng.normal(size=len(rows)), rng.normal(size=d)
+        step *= rng.choice([1.0, 1e5])
+        loss, margins, pulled = logistic.follow(rows, weights, before, step)
+        assert (np.abs(margins - (before + rows @ step)) <= 1e-9 * (1.0 + np.abs(rows) @ np.abs(step))).all()
+        assert loss == pytest.approx(weights @ np.logaddexp(0.0, -margins))
+        pulls = weights * np.exp(-np.logaddexp(0.0, margins))
+        assert (np.abs(pulled - pulls @ rows) <= 1e-9 * (pulls @ np.abs(rows))).all()
+        assert (logistic.slopes(margins, weights) <= 0.2501 * weights).all()
     sums = np.zeros((3, 10))
     assert np.isfinite(logistic.slope_sums(tied(rng, k), clicks, keys < 0.5, rng.random(), 0.5, sums)).all()
     logistic.graded_sums(tied(rng, k), rng.integers(0, 3, k), rng.random(), sums)

@@ -20,7 +20,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, State
 from fairexp.kernels.learning.cholesky import solve_factored
-from fairexp.kernels.learning.logistic import loss_and_pull, slopes
+from fairexp.kernels.learning.logistic import follow, slopes
 from fairexp.prior import Prior
 from fairexp.rankers.matching import NEW, Matching
 from fairexp.rankers.parts.evidence import Evidence
@@ -86,8 +86,8 @@ class PairwiseLogistic:
 
     def objective(self, theta: Floats) -> float:
         """The value (up to a constant once rows have been folded) at `theta`."""
-        loss, _ = loss_and_pull(self._rows[: self._n_rows] @ theta, self._weights[: self._n_rows])
-        return float(loss) + self._quadratic(theta, self._curvature @ theta)
+        loss, _, _ = _fresh(self._rows[: self._n_rows], self._weights[: self._n_rows], theta)
+        return loss + self._quadratic(theta, self._curvature @ theta)
 
     def _quadratic(self, theta: Floats, bent: Floats) -> float:
         """The folded rows' part of the objective, where `bent` (d,) is the folded curvature times theta."""
@@ -175,11 +175,10 @@ class PairwiseLogistic:
         if needed > len(self._rows):
             self._fold(max(needed - len(self._rows), len(self._rows) // 2)) if self.window else self._grow(needed)
         new = slice(self._n_rows, self._n_rows + len(rows))
-        margins = rows @ self.theta
-        self._rows[new], self._weights[new], self._margins[new] = rows, weight, margins
-        loss, pull = loss_and_pull(margins, self._weights[new])
+        self._rows[new], self._weights[new] = rows, weight
+        loss, self._margins[new], pulled = _fresh(self._rows[new], self._weights[new], self.theta)
         self._loss += loss
-        self._gradient -= pull @ rows
+        self._gradient -= pulled
         self._n_rows = new.stop
         self._n_pending += len(rows)
 
@@ -195,17 +194,15 @@ class PairwiseLogistic:
         n_folded = min(n_oldest, self._n_rows)
         n_left = self._n_rows - n_folded
         rows, weights = self._rows[:n_folded], self._weights[:n_folded]
-        margins = rows @ self.theta
-        _, pull = loss_and_pull(margins, weights)
+        _, margins, pulled = _fresh(rows, weights, self.theta)
         self._curvature += _weighted_square(rows, margins, weights)
-        self._offset += (pull + slopes(margins, weights) * margins) @ rows
+        self._offset += pulled + (slopes(margins, weights) * margins) @ rows
         for array in (self._rows, self._weights):
             array[:n_left] = array[n_folded : self._n_rows].copy()
         self._n_rows = n_left
-        rows, margins = self._rows[:n_left], self._rows[:n_left] @ self.theta
+        self._loss, margins, pulled = _fresh(self._rows[:n_left], self._weights[:n_left], self.theta)
         self._margins[:n_left] = margins
-        self._loss, pull = loss_and_pull(margins, self._weights[:n_left])
-        self._gradient = self._curvature @ self.theta - self._offset - pull @ rows
+        self._gradient = self._curvature @ self.theta - self._offset - pulled
         self._refresh_curvature(margins)
 
     def _fit(self) -> None:
@@ -221,10 +218,10 @@ class PairwiseLogistic:
             decrease = -float(gradient @ step)
             if not decrease > self.precision:
                 break
-            moved, bending, length = rows @ step, self._curvature @ step, 1.0
+            bending, length = self._curvature @ step, 1.0
             while True:
-                to, to_bent, to_margins = theta + length * step, bent + length * bending, margins + length * moved
-                to_loss, pull = loss_and_pull(to_margins, weights)
+                to, to_bent = theta + length * step, bent + length * bending
+                to_loss, to_margins, pulled = follow(rows, weights, margins, length * step)
                 to_value = to_loss + self._quadratic(to, to_bent)
                 if to_value <= value - 1e-4 * length * decrease or length < 1e-6:
                     break
@@ -232,7 +229,7 @@ class PairwiseLogistic:
             if not to_value <= value:
                 break
             theta, bent, margins, loss, value = to, to_bent, to_margins, to_loss, to_value
-            gradient = bent - self._offset - pull @ rows
+            gradient = bent - self._offset - pulled
             if step_number % STEPS_BEFORE_FRESH_CURVATURE == 0:
                 self._refresh_curvature(margins)
         self.theta, self._gradient, self._loss = theta, gradient, float(loss)
@@ -299,6 +296,11 @@ class PairwiseLogistic:
         self._rows[: self._n_rows] = arrays["rows"]
         self._weights[: self._n_rows] = arrays["weights"]
         self._margins[: self._n_rows] = arrays["margins"]
+
+
+def _fresh(rows: Floats, weights: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
+    """The loss of these rows at `theta`, their margins and the negative gradient."""
+    return follow(rows, weights, np.zeros(len(rows)), theta)
 
 
 def _weighted_square(rows: Floats, margins: Floats, weights: Floats) -> Floats:

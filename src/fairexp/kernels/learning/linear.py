@@ -90,7 +90,7 @@ def _two_dots(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _score_rows(
+def score_rows(
     features: ConstFloat[:, ::1],
     first: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
@@ -121,7 +121,7 @@ def linear_scores(features: ConstFloat[:, ::1], weights: ConstFloat[::1]):
     scores: cython.double[::1] = result
     with cython.nogil:
         if n > 0:
-            _score_rows(features, 0, n, _begin(weights), d, cython.address(scores[0]))
+            score_rows(features, 0, n, _begin(weights), d, cython.address(scores[0]))
     return result
 
 
@@ -147,7 +147,7 @@ def rival_scores(
             end = min(top + 16, n)
             for model in range(1 + c):
                 weighing = _begin(weights) if model == 0 else _row(directions, model - 1)
-                _score_rows(features, top, end, weighing, d, cython.address(scores[model, top]))
+                score_rows(features, top, end, weighing, d, cython.address(scores[model, top]))
             for model in range(1, 1 + c):
                 for i in range(top, end):
                     scores[model, i] = scores[0, i] + step * scores[model, i]

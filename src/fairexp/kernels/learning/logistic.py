@@ -2,30 +2,66 @@
 
 import cython
 import numpy as np
+from cython.cimports.fairexp.kernels.learning.linear import score_rows
 from cython.cimports.fairexp.kernels.numbers import ConstBool, ConstFloat, ConstInt
 from cython.cimports.libc.math import exp, fabs, log
 
 LARGE = cython.declare(cython.double, 1e200)
 
 
-def loss_and_pull(z: ConstFloat[::1], weight: ConstFloat[::1]) -> tuple:
-    """The sum of w log(1 + exp(-z)), and w sigma(-z) (m,), the negative derivative by z; `weight` (m,) holds w."""
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_four(
+    rows: ConstFloat[:, ::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    factor: cython.p_const_double,
+    total: cython.double[::1],
+) -> cython.void:
+    """Add to `total` (d,) four of `rows`, each times its `factor`, which is 0 for those from `end` on."""
+    a = cython.address(rows[first, 0])
+    b = cython.address(rows[min(first + 1, end - 1), 0])
+    c = cython.address(rows[min(first + 2, end - 1), 0])
+    d = cython.address(rows[min(first + 3, end - 1), 0])
+    for j in range(total.shape[0]):
+        total[j] += (factor[0] * a[j] + factor[1] * b[j]) + (factor[2] * c[j] + factor[3] * d[j])
+
+
+def follow(rows: ConstFloat[:, ::1], weight: ConstFloat[::1], before: ConstFloat[::1], step: ConstFloat[::1]) -> tuple:
+    """The sum of w log(1 + exp(-z)) over `rows` x (m, d) that weigh w, their margins z (m,), and the negative gradient
+    (d,), the sum of w sigma(-z) x. The margins are `before` (m,) and what a `step` (d,) adds.
+
+    Everything is found of a few rows while these are in the nearest memory.
+    """
+    m, d = rows.shape[0], rows.shape[1]
     loss: cython.double = 0.0
     product: cython.double = 1.0
     tail: cython.double
-    result = np.empty(z.shape[0])
-    pull: cython.double[::1] = result
+    margins, gradient = np.empty(m), np.zeros(d)
+    z: cython.double[::1] = margins
+    pulled: cython.double[::1] = gradient
+    pull = cython.declare(cython.double[16])
     with cython.nogil:
-        for i in range(z.shape[0]):
-            tail = exp(-fabs(z[i]))
-            pull[i] = weight[i] * (tail if z[i] >= 0.0 else 1.0) / (1.0 + tail)
-            loss -= weight[i] * min(z[i], 0.0)
-            # One logarithm for many factors between 1 and 2; neighbours mostly weigh the same.
-            product *= 1.0 + tail
-            if product > LARGE or i + 1 == z.shape[0] or weight[i + 1] != weight[i]:
-                loss += weight[i] * log(product)
-                product = 1.0
-    return loss, result
+        for first in range(0, m, 16):
+            end = min(first + 16, m)
+            score_rows(rows, first, end, cython.address(step[0]), d, cython.address(z[first]))
+            for i in range(first, end):
+                z[i] += before[i]
+                tail = exp(-fabs(z[i]))
+                pull[i - first] = weight[i] * (tail if z[i] >= 0.0 else 1.0) / (1.0 + tail)
+                loss -= weight[i] * min(z[i], 0.0)
+                # One logarithm for many factors between 1 and 2; neighbours mostly weigh the same.
+                product *= 1.0 + tail
+                if product > LARGE or i + 1 == m or weight[i + 1] != weight[i]:
+                    loss += weight[i] * log(product)
+                    product = 1.0
+            for k in range(end - first, 16):
+                pull[k] = 0.0
+            for i in range(first, end, 4):
+                _add_four(rows, i, end, pull + (i - first), pulled)
+    return loss, margins, gradient
 
 
 def slopes(z: ConstFloat[::1], weight: ConstFloat[::1]):
