@@ -1,4 +1,4 @@
-"""Run the benchmarks, print the table, write `latest.json`; the exit code is 1 where a bar is missed beyond noise."""
+"""Run the benchmarks, print the table, keep what a whole run found; exit with 1 where a bar is missed beyond noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.harness import Outcome, Part
-from benchmarks.report import figure, table, write
+from benchmarks.report import figure, place, table, write
 
 TOPICS = (
     "rank",
@@ -32,7 +32,6 @@ TOPICS = (
     "hostile",
     "storage",
 )
-LATEST = Path(__file__).parent / "latest.json"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -41,7 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=TOPICS, metavar="NAME", help="measure these topics only")
     parser.add_argument("--quick", action="store_true", help="fewer samples and smaller shapes: a look, no judgement")
     parser.add_argument("--list", action="store_true", help="say which topics there are")
-    parser.add_argument("--out", type=Path, help=f"where the results go (default: {LATEST.name} after a whole run)")
+    parser.add_argument(
+        "--out", type=Path, help="where the results go (default, after a whole run: benchmarks/machines)"
+    )
     chosen = parser.parse_args(arguments)
     console = Console()
     if chosen.list:
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in chosen.only or TOPICS:
         outcomes += judged(name, quick=chosen.quick, console=console)
     console.print(table(outcomes))
-    out = chosen.out or (None if chosen.only or chosen.quick else LATEST)
+    out = chosen.out or (None if chosen.only or chosen.quick else place())
     if out is not None:
         write(outcomes, out, quick=chosen.quick)
         console.print(f"written to {out}")

@@ -142,10 +142,10 @@ def rows(*, turns: int, span: float) -> Iterator[Outcome]:
             with senders(port):
                 hostile.look(span)
         sent = refusals(port) - asked
-    note = f"{sent:.0f} hostile bodies refused meanwhile"
+    note = f"{len(hostile.health)} checks; {sent:.0f} hostile bodies refused meanwhile"
     slowest = max(hostile.health) / costliest
     yield Outcome(
-        f"slowest of {len(hostile.health)} health checks, {CLIENTS} hostile clients",
+        f"slowest health check, {CLIENTS} hostile clients",
         "parsing the costliest of their bodies with orjson",
         Bar(2.0),
         *(slowest, slowest, slowest),

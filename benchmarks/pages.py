@@ -6,7 +6,7 @@
 | docs/results/README.md, docs/results/mq2008 | docs/results/mq2008/records.zip | `make results-record MQ2008=DIR` |
 | docs/results/leads.md | docs/results/leads.json | `python -m benchmarks.leads` |
 | docs/rankers.md | benchmarks/rankers.json | `make rankers-table` |
-| docs/performance.md | benchmarks/latest.json | `make bench` |
+| docs/performance.md | benchmarks/machines/*.json | `make bench` |
 | docs/performance/*.svg | docs/performance/*.json | `python -m benchmarks.curves` |
 | docs/cli.md | the commands themselves | |
 """
@@ -32,7 +32,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "README.md": lambda page: readme.with_table(page, json.loads(_read(readme.TABLE))),
     "docs/images/unfairness.svg": lambda page: readme.picture(json.loads(_read(readme.PICTURE))),
     "docs/rankers.md": lambda page: rankers.with_table(page, json.loads(_read(rankers.RECORD))),
-    "docs/performance.md": lambda page: document.with_figures(page, json.loads(_read(document.LATEST))),
+    "docs/performance.md": lambda page: document.with_figures(page, document.kept()),
     "docs/results/README.md": results.with_claims,
     "docs/results/leads.md": lambda page: leads_page.with_tables(page, leads_page.read_record()),
     "docs/cli.md": lambda page: reference(),

@@ -1,10 +1,11 @@
-"""The table in the terminal, and `latest.json`."""
+"""The table in the terminal, and the record of a run: of whole ones the latest on each kind of processor is kept."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.table import Table
 
 from benchmarks.harness import Outcome
 
+MACHINES = Path(__file__).parent / "machines"
 PACKAGES = ("fairexp", "numpy", "scipy", "scikit-learn", "pyarrow")
 STYLES = {"pass": "green", "noise": "yellow", "miss": "bold red"}
 
@@ -41,6 +43,16 @@ def figure(value: float) -> str:
     """
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3 if value >= 0.1 else 4
     return f"{value:,.{digits}f}"
+
+
+def place(cpu: str | None = None) -> Path:
+    """Where the latest whole run on this processor is kept, or on another.
+
+    >>> place("AMD EPYC").name, place("Intel(R) Xeon(R) CPU @ 2.50GHz").name
+    ('amd-epyc.json', 'intel-r-xeon-r-cpu-2-50ghz.json')
+    """
+    words = re.findall("[a-z0-9]+", (_cpu() if cpu is None else cpu).lower())
+    return MACHINES / f"{'-'.join(words) or 'unknown'}.json"
 
 
 def write(outcomes: list[Outcome], path: Path, *, quick: bool) -> None:

@@ -83,8 +83,8 @@ def test_resampling_covers_the_statistic_and_nothing_far_away():
 
 def test_what_is_written_can_be_read_back(tmp_path):
     rows = [outcome(1.0, 0.9, 1.1, Bar(2.0)), outcome(3.0, 2.9, 3.1, Bar(2.0))]
-    write(rows, tmp_path / "latest.json", quick=True)
-    read = json.loads((tmp_path / "latest.json").read_text())
+    write(rows, tmp_path / "run.json", quick=True)
+    read = json.loads((tmp_path / "run.json").read_text())
     assert [row["verdict"] for row in read["rows"]] == ["pass", "miss"]
     assert read["versions"]["numpy"] == np.__version__
     assert read["rows"][0]["bar"] == "at most 2x"
@@ -130,10 +130,16 @@ def test_a_chart_has_a_line_for_each_series():
 
 
 def test_figures_go_between_the_marks_of_the_page(tmp_path):
-    write([outcome(1.5, 1.4, 1.6, Bar(2.0))], tmp_path / "latest.json", quick=False)
+    write([outcome(1.5, 1.4, 1.6, Bar(2.0))], tmp_path / "run.json", quick=False)
+    read = json.loads((tmp_path / "run.json").read_text())
+    run = {**read, "cpu": "A", "date": "2026-02-01"}
+    other = {**run, "cpu": "B", "date": "2026-01-01", "rows": [{**run["rows"][0], "ratio": 2.5, "verdict": "miss"}]}
+    other["rows"].append({**run["rows"][0], "what": "c", "verdict": "noise"})
     page = "before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n"
-    made = with_figures(page, json.loads((tmp_path / "latest.json").read_text()))
+    made = with_figures(page, [run, other])
     assert made.startswith("before\n") and made.endswith("after\n")
     assert "old" not in made
-    assert "| a | b | 1.50x | 1.40 – 1.60 | at most 2x | pass |" in made
-    assert with_figures(made, json.loads((tmp_path / "latest.json").read_text())) == made
+    assert "| what | against | bar | A, 2026-02-01 | B, 2026-01-01 |" in made
+    assert "| a | b | at most 2x | 1.50x (1.40 – 1.60) | **2.50x (1.40 – 1.60), miss** |" in made
+    assert "| c | b | at most 2x |  | 1.50x (1.40 – 1.60), noise |" in made
+    assert with_figures(made, [run, other]) == made
