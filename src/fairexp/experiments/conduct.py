@@ -33,7 +33,6 @@ from fairexp.experiments.run.task import Outcome, Task
 from fairexp.experiments.run.time_left import TimeLeft
 from fairexp.experiments.store import Json
 from fairexp.measures import HELDOUT_NDCG, VALIDATION_NDCG
-from fairexp.simulation.pool.paces import work
 
 
 @dataclass
@@ -101,7 +100,7 @@ def conduct(
 
 @dataclass
 class _Stage:
-    """Plays lists of runs, the longest kinds first, and reports."""
+    """Plays lists of runs, and reports."""
 
     records: Records
     executor: Executor
@@ -114,8 +113,7 @@ class _Stage:
 
     def play(self, name: str, runs: Sequence[Run], *, retry: bool, later: Sequence[Run] = ()) -> None:
         """Play what is missing of `runs`; those of a `later` stage count for the time that is left."""
-        missing = _missing(runs, self.records, retry)
-        missing.sort(key=lambda run: -self._expected(run))
+        missing = self.time_left.ordered(_missing(runs, self.records, retry))
         left = {run.key: run for run in missing}
         after = _missing(later, self.records, retry)
         progress = Progress(name, total=len(runs), done=len(runs) - len(missing))
@@ -148,10 +146,6 @@ class _Stage:
                 self.scores[run.setting] = (score, run.ranker)
             value, ranker = self.scores[run.setting]
             progress.best = f"{run.setting}: {ranker}, {measure} {measure.text(value)}"
-
-    def _expected(self, run: Run) -> float:
-        """Seconds as far as known; before that a guess, so that long runs begin first."""
-        return self.time_left.expected(run) or work(run.settings.ranker, run.settings.rounds)
 
 
 def make_overview(experiment: Experiment, folds: Folds, command: str, before: Json | None = None) -> Json:
