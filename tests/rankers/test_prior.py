@@ -14,6 +14,7 @@ from fairexp.prior import EVEN_SPREAD, read_learned
 from fairexp.rankers.confidence import Confidence, DiagonalConfidence
 from fairexp.rankers.logistic import PairwiseLogistic
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.parts.evidence import LEAST, MOST, SURE_OF_SCALE, Evidence
 
 
 def pairs_of(rng, truth, n):
@@ -118,6 +119,61 @@ def test_clicks_earn_a_departure_from_a_wrong_prior():
     assert np.corrcoef(ranker.score(unseen), unseen @ truth)[0, 1] > 0.95
 
 
+def test_the_scale_of_a_prior_is_what_makes_the_clicks_most_likely():
+    rng = np.random.default_rng(11)
+    scales = np.linspace(0.0, 1.0, 1001)
+    for truth in (0.02, 0.3, 0.7, 2.0):
+        weights, ridge = rng.normal(size=5), rng.uniform(1.0, 20.0, size=5)
+        factor, believed = rng.normal(size=(40, 5)), rng.uniform(0.0, 50.0, size=5)
+        seen = factor.T @ factor
+        found = Evidence(seen, seen @ (truth * weights + rng.normal(size=5) / 10.0), weights, believed)
+        told = [
+            found._replace(centre=scale * weights).log_evidence(ridge) - 0.5 * SURE_OF_SCALE * (scale - 1.0) ** 2
+            for scale in scales
+        ]
+        assert found.scale(weights, ridge) == pytest.approx(scales[np.argmax(told)], abs=1e-3)
+
+
+def test_what_a_prior_settled_does_not_count_for_the_regularization():
+    """Where a step leaves the regularization as it is, evidence rises or falls by what is believed of it beforehand."""
+    rng = np.random.default_rng(12)
+    centre, believed, shape = rng.normal(size=6), rng.uniform(5.0, 80.0, size=6), np.ones(6)
+    factor = rng.normal(size=(60, 6))
+    seen = factor.T @ factor
+    found = Evidence(seen, seen @ (centre + rng.normal(size=6) / 2.0), centre, believed)
+    ridge = 10.0
+    for _ in range(500):
+        steepness = ridge + believed
+        theta = np.linalg.solve(seen + np.diag(steepness), found.pulled + steepness * centre)
+        ridge = found.step(theta, ridge, shape)
+    rise = (found.log_evidence(1.001 * ridge * shape) - found.log_evidence(ridge * shape / 1.001)) / (2 * np.log(1.001))
+    assert LEAST < ridge < MOST
+    assert rise == pytest.approx(0.5 * (0.1 * ridge - 1.0), abs=1e-4)
+
+
+def test_noisy_clicks_bring_a_prior_down_to_their_scale():
+    """The prior is right about the order, and says ten times too much of how much more often the better is clicked."""
+    rng = np.random.default_rng(13)
+    truth = np.array([0.3, -0.2, 0.1, 0.2])
+    rows = pairs_of(rng, truth, 3000)
+    prior = Prior(10.0 * truth + [0.0, 0.0, 1.0, -1.0], strength=600)
+    scaled, fixed = (PairwiseLogistic(4, regularization=10.0, prior=prior) for _ in range(2))
+    for first in range(0, len(rows), 100):
+        for model in (scaled, fixed):
+            model.add(rows[first : first + 100])
+        scaled.follow_evidence()
+    assert 0.0 <= scaled.scale < 0.3
+    assert np.linalg.norm(scaled.theta - truth) < 0.5 * np.linalg.norm(fixed.theta - truth)
+    gradient = rows.T @ (1 / (1 + np.exp(rows @ scaled.theta)))
+    steepness = scaled.ridge + prior.curvature
+    assert steepness * (scaled.theta - scaled.scale * prior.weights) == pytest.approx(gradient, abs=2.0)
+    other = PairwiseLogistic(4, regularization=10.0, prior=prior)
+    other.restore(scaled.state())
+    for model in (other, scaled):
+        model.add(rows[:50])
+    assert other.scale == scaled.scale and np.array_equal(other.theta, scaled.theta)
+
+
 def test_theory_takes_the_bound_around_the_prior():
     prior = Prior([5.0, 5.0], strength=12, spread=0.5)
     ranker = PairRank(2, alpha="theory", regularization=3.0, bound=0.5, reach=1.0, delta=0.1, noise=0.5, prior=prior)
@@ -174,7 +230,7 @@ def test_a_new_feature_starts_at_its_prior_weight():
     before = taught(Prior([1.0, -1.0], strength=30), np.random.default_rng(8))
     after = PairRank(3, prior=Prior([1.0, 7.0, -1.0], strength=30))
     after.take_over(before, Matching.by_name(["a", "new", "b"], before=["a", "b"]))
-    assert after.linear_model()[1] == 7.0
+    assert after.linear_model()[1] == 7.0 * before.model.scale
     assert after.linear_model()[[0, 2]] == pytest.approx(before.linear_model())
 
 

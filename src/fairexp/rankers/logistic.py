@@ -1,10 +1,11 @@
 """Pairwise logistic regression that learns online at a flat cost per round.
 
 The objective is the paper's: the sum over all preference rows x so far of log(1 + exp(-x . theta)), each times what the
-row weighs, plus (regularization / 2) ||theta||^2, or the same around a prior's weights and as steep as the observations
-that they are worth. The latest rows, up to `window` of them, enter exactly. Older ones enter through the quadratic that
-touches their loss (same gradient, same curvature) at the estimate when they left the window, half of it at a time,
-so memory and cost do not grow with history. With `window=None` every row stays, and theta is the exact minimiser.
+row weighs, plus (regularization / 2) ||theta||^2, or the same around a prior's weights, on the scale of the clicks, and
+as steep as the observations that they are worth. The latest rows, up to `window` of them, enter exactly.
+Older ones enter through the quadratic that touches their loss (same gradient, same curvature) at the estimate when they
+left the window, half of it at a time, so memory and cost do not grow with history. With `window=None` every row stays,
+and theta is the exact minimiser.
 
 Each update takes a few Newton-like steps, until the next one promises to lower the objective by less than `precision`.
 The gradient is exact. The curvature is that of when each row was taken into it, and its Cholesky factor is taken anew
@@ -53,10 +54,11 @@ class PairwiseLogistic:
     ) -> None:
         self.window = window
         self.precision = precision
-        # The regularizer: how steep (d,), and around where (d,).
+        # The regularizer: how steep (d,), and around where (d,): the prior's weights, on the scale of the clicks.
         self._believed: Floats = np.zeros(n_features) if prior is None else prior.curvature
         self.start_from(np.full(n_features, regularization, dtype=np.float64))
-        self._centre: Floats = np.zeros(n_features) if prior is None else prior.weights
+        self._prior: Floats = np.zeros(n_features) if prior is None else prior.weights
+        self.scale = 1.0
         self.theta: Floats = self._centre.copy()
         # Folded rows: gradient `curvature theta - offset`, with the regularizer included.
         self._curvature: Floats = np.diag(self._steepness)
@@ -99,6 +101,10 @@ class PairwiseLogistic:
         return self.theta + self._doubt
 
     @property
+    def _centre(self) -> Floats:
+        return self.scale * self._prior
+
+    @property
     def regularization(self) -> float:
         """Of a feature on average."""
         return float(self.ridge.mean())
@@ -106,21 +112,26 @@ class PairwiseLogistic:
     def follow_evidence(self) -> Floats:
         """Let the regularization (d,) be what makes the clicks so far most likely, and return it; theta follows.
 
+        So does the scale of a prior's weights.
+
         It is evidence of the documents that were shown, which come again, and says too much of those that never were:
         `theta_of_new` is theta with `DOUBT` times the regularization, a Newton step away, and made as long as theta, so
         that no more is explored of them.
         """
         self._refresh_curvature(self._margins[: self._n_rows])
-        before, away = self._steepness, self.theta - self._centre
-        pulled = self._hessian @ self.theta - self._gradient - before * self._centre
-        evidence = Evidence(self._hessian - np.diag(before), pulled, self._centre, self._believed)
+        before, held = self._steepness, self._steepness * self._centre
+        seen, pulled = self._hessian - np.diag(before), self._hessian @ self.theta - self._gradient - held
+        evidence = Evidence(seen, pulled, self._centre, self._believed)
+        if self._prior.any():
+            self.scale = evidence.scale(self._prior, self.ridge)
+            evidence = evidence._replace(centre=self._centre)
         shape = evidence.best_shape(self.regularization)
         self.start_from(evidence.step(self.theta, self.regularization, shape) * shape)
-        change = self._steepness - before
+        steeper, moved = self._steepness - before, self._steepness * self._centre - held
         for matrix in (self._curvature, self._hessian):
-            matrix.flat[:: len(self.theta) + 1] += change
-        self._offset = self._offset + change * self._centre
-        self._gradient = self._gradient + change * away
+            matrix.flat[:: len(self.theta) + 1] += steeper
+        self._offset = self._offset + moved
+        self._gradient = self._gradient + steeper * self.theta - moved
         self._factorise()
         self._fit()
         self._doubt = self._doubted() - self.theta
@@ -151,12 +162,13 @@ class PairwiseLogistic:
         objective that is left. Another prior takes effect at once.
         """
         n_features, new = len(self.theta), matching.features == NEW
+        same_prior = np.allclose(matching.weights(before._prior)[~new], self._prior[~new], rtol=1e-9, atol=0.0)
+        self.scale = before.scale if same_prior else 1.0
         seen = before._curvature - np.diag(before._steepness)
         self._curvature = np.diag(self._steepness) + matching.square(seen)
         pulled = before._offset - before._steepness * before._centre
         self._offset = matching.moment(pulled) + self._steepness * self._centre
         self.theta = np.where(new, self._centre, matching.weights(before.theta))
-        same_centre = np.allclose(matching.weights(before._centre)[~new], self._centre[~new], rtol=1e-9, atol=0.0)
         self._n_rows = before._n_rows
         size = max(self.window or 256, self._n_rows)
         self._rows, self._weights, self._margins = np.zeros((size, n_features)), np.zeros(size), np.zeros(size)
@@ -167,7 +179,7 @@ class PairwiseLogistic:
             held = (self._rows, self._weights, self._margins)
             self._rows, self._weights, self._margins = (array[: self.window].copy() for array in held)
         self._doubt = matching.weights(before._doubt)
-        if not same_centre:
+        if not same_prior:
             self._fit()
 
     def _insert(self, rows: Floats, weight: float) -> None:
@@ -276,6 +288,7 @@ class PairwiseLogistic:
             "margins": self._margins[: self._n_rows].copy(),
             "n_pending": np.array(self._n_pending, dtype=np.int64),
             "ridge": self.ridge.copy(),
+            "scale": np.array(self.scale),
             "doubt": self._doubt.copy(),
         }
 
@@ -289,6 +302,7 @@ class PairwiseLogistic:
         self._loss = float(arrays["loss"])
         self._n_pending = int(arrays["n_pending"])
         self.start_from(np.array(arrays["ridge"], dtype=np.float64))
+        self.scale = float(arrays["scale"])
         self._doubt = np.array(arrays["doubt"], dtype=np.float64)
         self._n_rows = len(arrays["rows"])
         size = self.window or max(256, self._n_rows)

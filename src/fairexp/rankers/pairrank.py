@@ -72,8 +72,8 @@ class PairRank(Explorer):
     - `width`: "full" matrix M, or its "diagonal" for very many features.
     - `prior`: a `Prior` to start from, or a file that `fairexp learn` wrote. The estimate is pulled to its weights and
       the widths are around them: two documents are shown in the prior's order where that is more certain than
-      alpha sqrt(d / strength), and explored where it is not. With alpha "theory", `bound` is then that of
-      ||theta* - prior||.
+      alpha sqrt(d / strength), and explored where it is not. With "evidence" clicks also say on which scale the
+      weights are meant, at most their own. With alpha "theory", `bound` is then that of ||theta* - prior||.
 
     Y. Jia, H. Wang, S. Guo and H. Wang, PairRank: Online Pairwise Learning to Rank by Divide-and-Conquer, WWW 2021.
     """

@@ -13,6 +13,9 @@ from fairexp.kernels.learning.cholesky import solve_lower
 LEAST, MOST = 1.0, 1e4
 """Between which evidence may choose the regularization."""
 
+SURE_OF_SCALE = 30.0
+"""How sure a prior is of its weights' scale before any click, as 1 / variance: it may well be off by a fifth."""
+
 FLOOR = 0.01
 """The least curvature that a feature counts with, of the average one's: of what was hardly seen little is believed."""
 
@@ -61,15 +64,32 @@ class Evidence(NamedTuple):
         apart = float(fitted @ fitted) - float(steepness @ np.square(self.centre))
         return 0.5 * (float(np.log(steepness).sum()) - log_det + apart)
 
+    def scale(self, weights: Floats, ridge: Floats) -> float:
+        """What to multiply a prior's `weights` (d,) by, with this regularization (d,): 1, unless clicks say less.
+
+        A prior from grades, or from other users' clicks, may know which document is better and still say too much of
+        how much more often it is clicked: noise makes differences small. Unscaled it would outweigh clicks for long.
+
+        >>> weights, even = np.array([2.0, 1.0]), np.full(2, 100.0)
+        >>> clicks = (Evidence(np.diag(even), even * theta, weights, even) for theta in (weights, 0.1 * weights))
+        >>> [round(evidence.scale(weights, ridge=np.ones(2)), 2) for evidence in clicks]
+        [1.0, 0.2]
+        """
+        held = (ridge + self.believed) * weights
+        curvature = self.seen + np.diag(ridge + self.believed)
+        by_prior, by_clicks = np.linalg.solve(curvature, np.stack([held, self.pulled], axis=1)).T
+        told = float(weights @ held - held @ by_prior)
+        return min(max((float(held @ by_clicks) + SURE_OF_SCALE) / (told + SURE_OF_SCALE), 0.0), 1.0)
+
     def step(self, theta: Floats, regularization: float, shape: Floats) -> float:
         """The regularization after a step of D. MacKay's fixed point (Bayesian interpolation, 1992).
 
-        As many parameters as the clicks have settled, over ||theta||^2, or over the squared distance from `centre`.
-        Noisy clicks settle few and leave theta near there, so it grows with the noise.
+        As many parameters as the clicks have settled, over ||theta||^2, or over the squared distance from `centre`;
+        what a prior settled does not count. Noisy clicks settle few and leave theta near there, so it grows with noise.
         """
         ridge, away = regularization * shape, theta - self.centre
         inverse = np.linalg.inv(self.seen + np.diag(ridge + self.believed))
-        settled = len(theta) - float(ridge @ inverse.diagonal())
+        settled = float((ridge / (ridge + self.believed)).sum()) - float(ridge @ inverse.diagonal())
         return min(max((settled + 1.0) / (float(shape @ np.square(away)) + 0.1), LEAST), MOST)
 
 
