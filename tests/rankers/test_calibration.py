@@ -172,6 +172,8 @@ def test_a_curvature_that_rounding_has_ruined_speaks_for_neither():
     ruined = Evidence(np.array([[4.0, 1e9], [1e9, 1.0]]), np.ones(2), np.zeros(2), np.zeros(2))
     assert ruined.log_evidence(np.ones(2)) == -np.inf
     assert ruined.best_shape(10.0) == pytest.approx([4 / 3, 2 / 3])
+    assert 0.0 <= ruined.scale(np.ones(2), np.ones(2)) <= 1.0
+    assert ruined._replace(pulled=np.full(2, np.inf)).scale(np.ones(2), np.ones(2)) == 1.0
 
 
 def test_noisy_clicks_are_shrunk_more():

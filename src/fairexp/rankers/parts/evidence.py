@@ -78,8 +78,9 @@ class Evidence(NamedTuple):
         held = (ridge + self.believed) * weights
         curvature = self.seen + np.diag(ridge + self.believed)
         by_prior, by_clicks = np.linalg.solve(curvature, np.stack([held, self.pulled], axis=1)).T
-        told = float(weights @ held - held @ by_prior)
-        return min(max((float(held @ by_clicks) + SURE_OF_SCALE) / (told + SURE_OF_SCALE), 0.0), 1.0)
+        told = max(float(weights @ held - held @ by_prior), 0.0)
+        found = (float(held @ by_clicks) + SURE_OF_SCALE) / (told + SURE_OF_SCALE)
+        return min(max(found, 0.0), 1.0) if isfinite(found) else 1.0
 
     def step(self, theta: Floats, regularization: float, shape: Floats) -> float:
         """The regularization after a step of D. MacKay's fixed point (Bayesian interpolation, 1992).
