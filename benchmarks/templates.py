@@ -15,7 +15,8 @@ from benchmarks.harness import Action, Bar, Outcome, Part, no_garbage, resampled
 from benchmarks.workloads import floor
 from fairexp.arrays import Floats
 from fairexp.fairness import templates
-from fairexp.fairness.rankings import Demand, best_ranking
+from fairexp.fairness.demands import TIES, Demand
+from fairexp.fairness.rankings import best_ranking
 from fairexp.fairness.templates import BestTemplate
 
 SHAPES = ((50, 2, 5.0), (10, 5, 5.0), (20, 3, 25.0))
@@ -33,7 +34,7 @@ def parts(quick: bool) -> Iterator[Part]:
         yield partial(several_row, made(10, 2, count=count), made.__name__, limit)
     for length, n_groups, limit in SHAPES:
         for made in (typical, adversarial):
-            for ties in templates.TIES:
+            for ties in TIES:
                 yield partial(tail_row, made(length, n_groups, count=count), ties, limit, made.__name__)
 
 
