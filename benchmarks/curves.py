@@ -112,7 +112,7 @@ def _template_points(shapes: list[tuple[int, int, int]]) -> Iterator[Point]:
             taken: list[float] = []
             until = time.perf_counter() + 6.0
             for case in made(length, n_groups, count=100):
-                taken.append(min(seconds(lambda case=case: case.solve("draw")) for _ in range(2)))  # type: ignore[misc]
+                taken.append(min(seconds(lambda case=case: case.solve("draw")) for _ in range(2)))
                 if time.perf_counter() > until:
                     break
             groups = "" if x == n_groups else f", {n_groups} groups"

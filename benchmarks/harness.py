@@ -135,14 +135,14 @@ def interval(top: Floats, bottom: Floats) -> tuple[float, float]:
     starts = rng.integers(0, len(top), size=(N_RESAMPLES, -(-len(top) // length)))
     turns = (starts[:, :, None] + np.arange(length)).reshape(N_RESAMPLES, -1) % len(top)
     ratios = np.median(top[turns], axis=1) / np.median(bottom[turns], axis=1)
-    return tuple(np.percentile(ratios, COVERAGE).tolist())  # type: ignore[return-value]
+    return tuple(np.percentile(ratios, COVERAGE).tolist())
 
 
 def resampled(values: Floats, statistic: Statistic) -> tuple[float, float]:
     """The 99% interval of a statistic of independent `values` (N,)."""
     rng = np.random.default_rng(0)
     draws = rng.integers(0, len(values), size=(N_RESAMPLES, len(values)))
-    return tuple(np.percentile([statistic(values[draw]) for draw in draws], COVERAGE).tolist())  # type: ignore[return-value]
+    return tuple(np.percentile([statistic(values[draw]) for draw in draws], COVERAGE).tolist())
 
 
 def spread(samples: Sequence[float] | Floats) -> dict[str, float]:

@@ -24,7 +24,7 @@ def table(outcomes: list[Outcome]) -> Table:
     """One line per row, the verdict last."""
     made = Table(title="Ratios on one core, each measured against its floor or peer by turns")
     for heading, side in (("what", "left"), ("against", "left"), ("ratio", "right"), ("99% interval", "right")):
-        made.add_column(heading, justify=side)  # type: ignore[arg-type]
+        made.add_column(heading, justify=side)
     made.add_column("bar", no_wrap=True)
     made.add_column("verdict")
     for row in outcomes:
