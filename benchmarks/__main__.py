@@ -50,14 +50,21 @@ def main(arguments: list[str] | None = None) -> int:
             console.print(f"{name:10} {(import_module(f'benchmarks.{name}').__doc__ or '').splitlines()[0]}")
         return 0
     outcomes: list[Outcome] = []
+    broken: list[str] = []
     for name in chosen.only or TOPICS:
-        outcomes += judged(name, quick=chosen.quick, console=console)
+        try:
+            outcomes += judged(name, quick=chosen.quick, console=console)
+        except Exception:
+            console.print_exception()
+            broken.append(name)
     console.print(table(outcomes))
-    out = chosen.out or (None if chosen.only or chosen.quick else place())
+    if broken:
+        console.print(f"broken: {', '.join(broken)}; what was measured is only written to a file that --out names")
+    out = chosen.out or (None if chosen.only or chosen.quick or broken else place())
     if out is not None:
         write(outcomes, out, quick=chosen.quick)
         console.print(f"written to {out}")
-    return 1 if not chosen.quick and any(row.verdict == "miss" for row in outcomes) else 0
+    return 1 if broken or (not chosen.quick and any(row.verdict == "miss" for row in outcomes)) else 0
 
 
 def judged(name: str, *, quick: bool, console: Console) -> list[Outcome]:

@@ -194,7 +194,7 @@ def _make_constant(ranker: Any) -> None:
     """Replace the ranking call by one that returns the first ranking again and again; all else stays."""
     rank, first = ranker.rank, []
 
-    def constant(query: Any, *, length: int | None = None) -> Any:
+    def constant(query: Any, **_: Any) -> Any:
         if not first:
             first.append(rank(query))
             return first[0]
