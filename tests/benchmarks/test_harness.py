@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from benchmarks.harness import Bar, Outcome, by_turns, compare, interval, resamp
 from benchmarks.lines import Axes, chart
 from benchmarks.reading import write_letor
 from benchmarks.report import figure, write
+from benchmarks.service import make_constant
 from benchmarks.templates import kernel_call
+from fairexp import PairRank, Query
 from fairexp.data import read_letor
 
 
@@ -95,6 +98,38 @@ def test_every_topic_is_listed(capsys):
     listed = capsys.readouterr().out
     for topic in command.TOPICS:
         assert f"\n{topic} " in f"\n{listed}"
+
+
+def test_every_topic_says_what_it_measures():
+    for name in command.TOPICS:
+        parts = iter(import_module(f"benchmarks.{name}").parts(True))
+        assert callable(next(parts)), name
+
+
+def test_a_topic_that_breaks_does_not_take_the_others_with_it(monkeypatch, tmp_path, capsys):
+    def judged(name, **_):
+        if name == "update":
+            raise ZeroDivisionError("by the floor")
+        return [replace(outcome(1.0, 0.9, 1.1, Bar(2.0)), what=name)]
+
+    monkeypatch.setattr(command, "judged", judged)
+    monkeypatch.setattr(command, "place", lambda: tmp_path / "whole.json")
+    assert command.main([]) == 1
+    told = capsys.readouterr().out
+    assert "by the floor" in told and "broken: update" in told and "storage" in told
+    assert not (tmp_path / "whole.json").exists()
+    assert command.main(["--out", str(tmp_path / "some.json")]) == 1
+    assert len(json.loads((tmp_path / "some.json").read_text())["rows"]) == len(command.TOPICS) - 1
+    assert command.main(["--only", "rank", "storage"]) == 0
+
+
+def test_the_constant_ranker_takes_what_rankers_take():
+    ranker = PairRank(2, length=3, seed=0)
+    make_constant(ranker)
+    query = Query(np.eye(4)[:, :2])
+    rankings = [ranker.rank(query, length=2, exposure=[1.0, 0.5]) for _ in range(3)]
+    assert [ranking.number for ranking in rankings] == [0, 1, 2] and ranker.n_ranked == 3
+    assert all(np.array_equal(ranking.shown, rankings[0].shown) for ranking in rankings)
 
 
 def test_figures_have_three_digits():
