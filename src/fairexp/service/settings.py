@@ -65,6 +65,8 @@ class ServerSettings(BaseModel):
     """most rankings in one feedback batch"""
     max_events: Whole = 1000
     """most events in one request, and for one ranking in all"""
+    max_listed_bytes: Whole = 1_000_000
+    """most bytes of records that are read for one list of rankings; the next page has the rest"""
     max_waiting_rankings: Whole = 128
     """most rankings of a policy under way at once; more get a 503"""
     max_waiting_feedback: Whole = 512

@@ -12,6 +12,9 @@ from fairexp.service.problems import CorruptRecordError, ServiceError, StoreErro
 from fairexp.service.store.base import Append, Kind, Store
 from fairexp.service.store.chain import checked
 
+AT_ONCE = 10
+"""Records that are read together, so that few are read in vain where they are large."""
+
 
 class Archive:
     """Reads the records of a store; what is older than its policy keeps it is not there, be it dropped yet or not.
@@ -59,17 +62,30 @@ class Archive:
         return shown
 
     def latest(
-        self, live: LivePolicy, *, limit: int, before: int | None = None, query_id: str | None = None
-    ) -> list[tuple[Shown, list[Feedback]]]:
+        self, live: LivePolicy, *, limit: int, most_bytes: int, before: int | None = None, query_id: str | None = None
+    ) -> tuple[list[tuple[Shown, list[Feedback]]], bool]:
         """The latest rankings with what came back for each, newest first, below the entry `before` if given.
 
-        Only those of one query where `query_id` is given.
+        Only those of one query where `query_id` is given. Fewer than `limit`, and True, where their records would
+        take more than `most_bytes`; the first is always there.
         """
-        policy = live.row.policy
+        policy, found, n_bytes = live.row.policy, list[tuple[Shown, list[Feedback]]](), 0
         with self.reading():
-            entries = self._store.latest(policy, Kind.SHOWN, limit=limit, before=before, query_id=query_id)
-            there = [entry for entry in entries if self._is_there(live, entry)]
-            return [records_of(entry, self._store.feedback(policy, entry.seq)) for entry in there]
+            while len(found) < limit:
+                some = min(limit - len(found), AT_ONCE)
+                entries = self._store.latest(policy, Kind.SHOWN, limit=some, before=before, query_id=query_id)
+                for entry in entries:
+                    if not self._is_there(live, entry):
+                        return found, False  # nor are those before it
+                    feedback = self._store.feedback(policy, entry.seq)
+                    n_bytes += len(entry.payload) + sum(len(each.payload) for each in feedback)
+                    if found and n_bytes > most_bytes:
+                        return found, True
+                    found.append(records_of(entry, feedback))
+                if len(entries) < some:
+                    break
+                before = entries[-1].seq
+        return found, False
 
     def named(self, request_id: str) -> dict[int, tuple[int, float]]:
         """By policy: seq and time of the latest ranking that was made for `request_id`, expired ones included."""

@@ -207,6 +207,7 @@ class RankingList(BaseModel):
 
     rankings: list[dict[str, Any]]
     before: str | None
+    cut: str | None = Field(description="Why there are fewer than `limit`, where there are more; null otherwise.")
 
 
 class ErasedAnswer(BaseModel):

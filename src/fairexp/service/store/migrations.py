@@ -53,4 +53,8 @@ MIGRATIONS: dict[str, tuple[str | Callable[[Execute], None], ...]] = {
         "CREATE INDEX users_written ON users (policy, written)",
     ),
     "0003_queries": ("CREATE INDEX contexts_query ON contexts (policy, query_id, seq) WHERE query_id IS NOT NULL",),
+    "0004_feedback_in_order": (  # with the order in it: by the key of `log` a planner reads the whole log of a policy
+        "DROP INDEX log_feedback",
+        "CREATE INDEX log_feedback ON log (policy, ranking, seq) WHERE ranking IS NOT NULL",
+    ),
 }

@@ -317,10 +317,16 @@ class SqlStore:
     def latest(
         self, policy: int, kind: Kind, *, limit: int, before: int | None = None, query_id: str | None = None
     ) -> list[Append]:
-        below, asked = 2**62 if before is None else before, () if query_id is None else (policy, encoded(query_id))
-        only = "AND contexts.policy = ? AND contexts.query_id = ?" if asked else ""
-        sql = f"{ENTRIES} WHERE log.policy = ? AND log.kind = ? AND log.seq < ? {only} ORDER BY log.seq DESC LIMIT ?"
-        return [entry_of(row) for row in self.database.read(sql, (policy, int(kind), below, *asked, limit))]
+        below = 2**62 if before is None else before
+        if query_id is None:
+            which: str = "log.seq < ?"
+            values: tuple[Any, ...] = (below,)
+        else:  # from the query's rankings to their entries, however many others there are
+            which = """log.seq IN (SELECT seq FROM contexts WHERE policy = ? AND query_id = ? AND seq < ?
+                                   ORDER BY seq DESC LIMIT ?)"""
+            values = (policy, encoded(query_id), below, limit)
+        sql = f"{ENTRIES} WHERE log.policy = ? AND log.kind = ? AND {which} ORDER BY log.seq DESC LIMIT ?"
+        return [entry_of(row) for row in self.database.read(sql, (policy, int(kind), *values, limit))]
 
     def named(self, request_id: str) -> dict[int, tuple[int, float]]:
         sql = """SELECT log.policy, log.seq, log.at FROM contexts

@@ -139,12 +139,11 @@ async def list_rankings(
     before: Annotated[str | None, Query(max_length=100, description="A ranking id: older ones than this.")] = None,
     query_id: Annotated[str | None, Query(max_length=1000, description="Only those of this query.")] = None,
 ) -> Response:
-    """The latest rankings, newest first."""
+    """The latest rankings, newest first; fewer than `limit` where their records are large, and then it says so."""
     service = service_of(request)
     live = service.engine.policy(policy)
     below = None if before is None else _seq(service, live, before)
-    found = await asyncio.to_thread(_latest, service, live, limit, below, query_id)
-    return answer({"rankings": found, "before": found[-1]["ranking_id"] if len(found) == limit else None})
+    return answer(await asyncio.to_thread(_latest, service, live, limit, below, query_id))
 
 
 @router.get(
@@ -173,12 +172,20 @@ def _seq(service: Service, live: LivePolicy, ranking_id: str) -> int:
 
 def _latest(
     service: Service, live: LivePolicy, limit: int, before: int | None, query_id: str | None
-) -> list[dict[str, Any]]:
-    engine, number = service.engine, live.row.policy
-    return [
+) -> dict[str, Any]:
+    engine, number, most = service.engine, live.row.policy, service.settings.max_listed_bytes
+    found, is_cut = engine.archive.latest(live, limit=limit, most_bytes=most, before=before, query_id=query_id)
+    told = [
         ranking_report(engine.ids.make(number, shown.seq), live, shown, feedback, why=False)
-        for shown, feedback in engine.archive.latest(live, limit=limit, before=before, query_id=query_id)
+        for shown, feedback in found
     ]
+    more, cut = is_cut or len(told) == limit, None
+    if is_cut:
+        cut = (
+            f"limit: {len(told)} of at most {limit} rankings, because the records in one answer take at most {most} "
+            "bytes (setting max_listed_bytes). Ask again with `before` for the next ones"
+        )
+    return {"rankings": told, "before": told[-1]["ranking_id"] if more else None, "cut": cut}
 
 
 def _ranking(service: Service, live: LivePolicy, seq: int, ranking_id: str) -> dict[str, Any]:
