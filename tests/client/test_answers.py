@@ -22,6 +22,7 @@ DOCUMENTED = {
     answers.Policy: schemas.PolicyInfo,
     answers.Fairness: schemas.FairnessAnswer,
     answers.Record: schemas.RankingInfo,
+    answers.KnownUser: schemas.UserInfo,
 }
 
 

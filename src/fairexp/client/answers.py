@@ -104,6 +104,14 @@ class KnownItem(Struct, frozen=True):
     counts: dict[str, float] | None
 
 
+class KnownUser(Struct, frozen=True):
+    """What is kept about a user: in how many rankings, and fields by policy."""
+
+    user: str
+    rankings: int
+    fields: dict[str, dict[str, Any]]
+
+
 class Change(Struct, frozen=True):
     """What was done to a policy, or would be done: what it keeps, what is new, and what it loses."""
 

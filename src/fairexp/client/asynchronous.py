@@ -16,6 +16,7 @@ from fairexp.client.answers import (
     FeedbackOutcome,
     Kept,
     KnownItem,
+    KnownUser,
     Policy,
     PolicyLine,
     RankedList,
@@ -99,6 +100,10 @@ class AsyncClient:
         """What is known of an item now."""
         return await self._send(calls.item(policy, name))
 
+    async def forget_item(self, policy: str, name: str) -> bool:
+        """Forget the fields of an item; whether there were any."""
+        return await self._send(calls.forget_item(policy, name))
+
     async def feedback(
         self, ranking_id: str, events: Sequence[Event], *, final: bool = False, seen: int | None = None
     ) -> FeedbackOutcome:
@@ -151,6 +156,10 @@ class AsyncClient:
     async def ranking(self, policy: str, ranking_id: str) -> Record:
         """A recorded ranking: what was shown, why, and what came back."""
         return await self._send(calls.ranking(policy, ranking_id))
+
+    async def user(self, name: str) -> KnownUser:
+        """What is kept about a user, in all policies."""
+        return await self._send(calls.user(name))
 
     async def erase(self, user: str, *, dry_run: bool = False) -> int:
         """Erase what names a user; how many rankings that touched, or would touch."""

@@ -19,6 +19,7 @@ from fairexp.client.answers import (
     FeedbackOutcome,
     Kept,
     KnownItem,
+    KnownUser,
     Policy,
     PolicyLine,
     RankedList,
@@ -122,7 +123,12 @@ def put_items(
 
 def item(policy: str, name: str) -> Call[KnownItem]:
     """What is known of an item."""
-    return Call(KnownItem, "GET", policy_path(policy, "items", name))
+    return Call(KnownItem, "GET", policy_path(policy, "items"), query={"item": name})
+
+
+def forget_item(policy: str, name: str) -> Call[bool]:
+    """Forget the fields of an item."""
+    return Call(bool, "DELETE", policy_path(policy, "items"), query={"item": name}, inside="forgotten")
 
 
 def feedback(batch: Sequence[Mapping[str, Any]]) -> Call[list[FeedbackOutcome]]:
@@ -192,13 +198,17 @@ def ranking(policy: str, ranking_id: str) -> Call[Record]:
 
 
 def erase(user: str, *, dry_run: bool) -> Call[int]:
-    """Erase what names a user.
+    """Erase what names a user. The id is in the query: a path does not carry every id (`..`) whole.
 
-    >>> erase("a/b", dry_run=False).path
-    '/v1/users/a%2Fb'
+    >>> erase("a/..", dry_run=False).query
+    {'user': 'a/..'}
     """
-    path = f"/v1/users/{quote(user, safe='')}"
-    return Call(int, "DELETE", path, query=flags(dry_run=dry_run), inside="rankings")
+    return Call(int, "DELETE", "/v1/users", query={"user": user, **flags(dry_run=dry_run)}, inside="rankings")
+
+
+def user(name: str) -> Call[KnownUser]:
+    """What is kept about a user."""
+    return Call(KnownUser, "GET", "/v1/users", query={"user": name})
 
 
 def policy_path(policy: str, *rest: str) -> str:

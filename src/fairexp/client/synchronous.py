@@ -16,6 +16,7 @@ from fairexp.client.answers import (
     FeedbackOutcome,
     Kept,
     KnownItem,
+    KnownUser,
     Policy,
     PolicyLine,
     RankedList,
@@ -101,6 +102,10 @@ class Client:
         """What is known of an item now."""
         return self._send(calls.item(policy, name))
 
+    def forget_item(self, policy: str, name: str) -> bool:
+        """Forget the fields of an item; whether there were any."""
+        return self._send(calls.forget_item(policy, name))
+
     def feedback(
         self, ranking_id: str, events: Sequence[Event], *, final: bool = False, seen: int | None = None
     ) -> FeedbackOutcome:
@@ -153,6 +158,10 @@ class Client:
     def ranking(self, policy: str, ranking_id: str) -> Record:
         """A recorded ranking: what was shown, why, and what came back."""
         return self._send(calls.ranking(policy, ranking_id))
+
+    def user(self, name: str) -> KnownUser:
+        """What is kept about a user, in all policies."""
+        return self._send(calls.user(name))
 
     def erase(self, user: str, *, dry_run: bool = False) -> int:
         """Erase what names a user; how many rankings that touched, or would touch."""

@@ -72,7 +72,9 @@ def test_a_list_of_large_records_is_cut_and_says_so(live: Callable[..., Live], a
     told = [running.client.post("/v1/policies/shop/rank", json=rank_body(0)).json()["ranking_id"] for _ in range(25)]
     url, found, cuts, before = "/v1/policies/shop/rankings", list[str](), 0, None
     while len(found) < 25:
-        answer = running.client.get(url, params={"limit": 20, "query_id": "q0", **({"before": before} if before else {})})
+        answer = running.client.get(
+            url, params={"limit": 20, "query_id": "q0", **({"before": before} if before else {})}
+        )
         page, before = answer.json(), answer.json()["before"]
         found += [each["ranking_id"] for each in page["rankings"]]
         cuts += page["cut"] is not None

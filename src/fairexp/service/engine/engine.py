@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fairexp.errors import FairexpError
 from fairexp.service.engine.archive import Archive, ranking_expired
@@ -301,6 +302,13 @@ class Engine:
                 with live.lock:
                     live.requests.let_go(committed=live.committed)
         return n_rankings
+
+    def known_of(self, user: str) -> dict[str, Any]:
+        """What is kept about a user: how many rankings name them, and their fields by policy."""
+        self.writer.submit([]).result()  # what was handed in is on disk
+        found = {each.row.name: self.catalog.find(each.row.policy, "users", [user]) for each in self.policies()}
+        fields = {name: known[user] for name, known in sorted(found.items()) if user in known}
+        return {"user": user, "rankings": self.archive.n_shown_to(user), "fields": fields}
 
     def policy_of(self, ranking_id: str) -> LivePolicy:
         """The policy that showed a ranking; a 404 if there is none."""

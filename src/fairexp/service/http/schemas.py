@@ -217,6 +217,21 @@ class ErasedAnswer(BaseModel):
     erased: bool
 
 
+class UserInfo(BaseModel):
+    """What is kept about a user: in how many rankings, and fields by policy."""
+
+    user: str
+    rankings: int
+    fields: dict[str, dict[str, Any]]
+
+
+class ForgottenItem(BaseModel):
+    """Whether fields of an item were kept; they are no more."""
+
+    id: str
+    forgotten: bool
+
+
 class ItemsAnswer(BaseModel):
     """Of how many items and users fields were kept."""
 

@@ -167,6 +167,10 @@ class Service:
         """Keep fields of items or users of a policy, on disk."""
         await _on_disk(self.engine.keep_fields(self.engine.policy(policy), table, given))
 
+    async def forget_item(self, policy: str, item: str) -> None:
+        """Forget the fields of an item of a policy, also on disk."""
+        await _on_disk(self.engine.catalog.forget(self.engine.policy(policy).row.policy, item))
+
     def in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
         """Begin `function` in one of the threads in which policies work."""
         call = partial(contextvars.copy_context().run, function, *arguments)

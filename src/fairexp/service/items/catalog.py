@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.store.base import Fields, PutFields, Store, Table, Write
+from fairexp.service.store.base import Fields, ForgetItem, PutFields, Store, Table, Write
 from fairexp.service.store.items import valid
 
 
@@ -43,6 +43,10 @@ class Catalog:
             first = self._written = max(self._written, time.time_ns())
             self._written += len(given)
             return self._submit([PutFields(policy, table, tuple(given), now, first, most, self._most_bytes)])
+
+    def forget(self, policy: int, item: str) -> Future[None]:
+        """Keep nothing of an item; done when that is on disk."""
+        return self._submit([ForgetItem(policy, item)])
 
     def find(self, policy: int, table: Table, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The fields that count now, by id; items of which nothing is known are left out."""

@@ -225,6 +225,14 @@ class PutFields:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetItem:
+    """Drop all that is kept of an item of a policy."""
+
+    policy: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Key:
     """An API key as stored: never the secret, only its SHA-256. Without `policies` it is for all of them."""
 
@@ -268,6 +276,7 @@ Write = (
     | Forget
     | Erase
     | PutFields
+    | ForgetItem
     | AddKey
     | RevokeKey
 )

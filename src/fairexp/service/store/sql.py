@@ -24,6 +24,7 @@ from fairexp.service.store.base import (
     DeletePolicy,
     Erase,
     Forget,
+    ForgetItem,
     Head,
     Key,
     Kind,
@@ -257,6 +258,10 @@ class SqlStore:
     @_write.register
     def _(self, write: PutFields, execute: Execute) -> None:
         put_fields(write, execute)
+
+    @_write.register
+    def _(self, write: ForgetItem, execute: Execute) -> None:
+        execute("DELETE FROM items WHERE policy = ? AND id = ?", (write.policy, encoded(write.id)))
 
     @_write.register
     def _(self, write: AddKey, execute: Execute) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from fairexp.service.bodies.decode import read_items
 from fairexp.service.bodies.forms import FieldsGiven, ItemsRequest
 from fairexp.service.http.answers import answer
+from fairexp.service.http.ids import Id
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import allow
-from fairexp.service.http.schemas import ItemInfo, ItemsAnswer
+from fairexp.service.http.schemas import ForgottenItem, ItemInfo, ItemsAnswer
 from fairexp.service.http.service import Service, service_of
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import Fields, Table
@@ -48,14 +48,20 @@ def _fields(service: Service, given: list[FieldsGiven], where: str) -> list[Fiel
 
 
 @router.get(
-    "/v1/policies/{policy}/items/{item:path}",
+    "/v1/policies/{policy}/items",
     dependencies=[allow("read", "policy")],
     **documented(None, ItemInfo, refusals=(404,)),
 )
-async def item_info(
-    request: Request, policy: str, item: Annotated[str, Path(min_length=1, max_length=256)]
-) -> Response:
-    """The fields of an item that count now, and how often it was shown and clicked, where the policy counts that."""
+@router.get(
+    "/v1/policies/{policy}/items/{item:id}",
+    dependencies=[allow("read", "policy")],
+    **documented(None, ItemInfo, refusals=(404,)),
+)
+async def item_info(request: Request, policy: str, item: Id) -> Response:
+    """The fields of an item that count now, and how often it was shown and clicked, where the policy counts that.
+
+    A path does not carry every id whole (`..`, say): a query does.
+    """
     engine = service_of(request).engine
     live = engine.policy(policy)
     known = await asyncio.to_thread(engine.catalog.find, live.row.policy, "items", [item])
@@ -66,3 +72,17 @@ async def item_info(
             "unknown_item", f"item: nothing is known of {item[:80]!r} in this policy", status=404, field="item"
         )
     return answer({"id": item, "fields": known.get(item, {}), "counts": counts})
+
+
+@router.delete(
+    "/v1/policies/{policy}/items",
+    dependencies=[allow("feedback", "policy")],
+    **documented(None, ForgottenItem, refusals=(404,)),
+)
+async def forget_item(request: Request, policy: str, item: Id) -> Response:
+    """Forget the fields of an item; whether there were any. What was shown of it, and its counters, stay."""
+    service = service_of(request)
+    live = service.engine.policy(policy)
+    had = item in await asyncio.to_thread(service.engine.catalog.find, live.row.policy, "items", [item])
+    await service.forget_item(policy, item)
+    return answer({"id": item, "forgotten": had})

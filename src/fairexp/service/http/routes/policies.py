@@ -170,9 +170,7 @@ def _seq(service: Service, live: LivePolicy, ranking_id: str) -> int:
     return seq
 
 
-def _latest(
-    service: Service, live: LivePolicy, limit: int, before: int | None, query_id: str | None
-) -> dict[str, Any]:
+def _latest(service: Service, live: LivePolicy, limit: int, before: int | None, query_id: str | None) -> dict[str, Any]:
     engine, number, most = service.engine, live.row.policy, service.settings.max_listed_bytes
     found, is_cut = engine.archive.latest(live, limit=limit, most_bytes=most, before=before, query_id=query_id)
     told = [
