@@ -135,6 +135,7 @@ class PolicyLine(Struct, frozen=True):
     version: int | None = None
     ranker: str | None = None
     rounds: int | None = None
+    problem: str | None = None
 
 
 class Version(Struct, frozen=True):

@@ -62,6 +62,18 @@ def unknown_policy(name: str) -> ServiceError:
     )
 
 
+def policy_damaged(name: str, problem: StoreError) -> ServiceError:
+    """A 503: what the store has of this policy is not what was written, and others serve."""
+    return ServiceError(
+        "policy_damaged",
+        f"{problem} This policy alone is out of service. Without a backup, an admin key can save what is there "
+        f"(GET /v1/policies/{name}/export), serve it again with nothing learned (POST /v1/policies/{name}/reset"
+        f"?what=model&what=ledger), or delete it (DELETE /v1/policies/{name}?discard=true)",
+        status=503,
+        field="policy",
+    )
+
+
 def storage_unavailable() -> ServiceError:
     """A 503: nothing was acknowledged, and trying again is right."""
     return ServiceError(

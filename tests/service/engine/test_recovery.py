@@ -157,9 +157,9 @@ def test_a_policy_that_cannot_be_rebuilt_says_so_and_others_serve(started: Start
     from fairexp.service.problems import ServiceError
 
     resumed = spoilt(started, sqlite_address, "DELETE FROM log WHERE policy = 1 AND seq = 3")
-    assert not resumed.healthy
+    assert resumed.healthy and resumed.damaged == ["bad"]
     assert "from entry 2 to 4" in str(resumed.policy("bad").problem)
-    with pytest.raises(ServiceError, match="could not be restored"):
+    with pytest.raises(ServiceError, match="alone is out of service"):
         rank(resumed, policy="bad")
     rank(resumed, policy="good")
 

@@ -36,6 +36,7 @@ DECISIONS = {
     ("DELETE", "/v1/policies/{policy}"): ("admin", "policy"),
     ("POST", "/v1/policies/{policy}/rollback"): ("admin", "policy"),
     ("POST", "/v1/policies/{policy}/reset"): ("admin", "policy"),
+    ("GET", "/v1/policies/{policy}/export"): ("admin", "policy"),
     ("GET", "/v1/actions"): ("admin", ALL),
     ("GET", "/v1/users"): ("admin", ALL),
     ("DELETE", "/v1/users"): ("admin", ALL),

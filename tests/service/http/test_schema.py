@@ -42,6 +42,7 @@ CASES = {
     "DELETE /v1/policies/{policy}": 60,
     "POST /v1/policies/{policy}/rollback": 60,
     "POST /v1/policies/{policy}/reset": 60,
+    "GET /v1/policies/{policy}/export": 20,
     "GET /v1/actions": 60,
     "GET /v1/users": 60,
     "DELETE /v1/users": 60,

@@ -208,7 +208,7 @@ def test_every_fault_is_told_by_name_and_others_serve(started: Start, address: s
     found = looked_at(address)
     assert found["good"].problems == ()
     engine = started(address)
-    assert not engine.healthy
+    assert engine.healthy and engine.damaged == sorted(FAULTS)
     rank(engine, policy="good")
     for name, (_, message) in FAULTS.items():
         expected = message.format(last=lasts[name])

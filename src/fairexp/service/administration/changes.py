@@ -11,12 +11,12 @@ from fairexp.service.administration.entries import action_of, log_entry, version
 from fairexp.service.administration.next_version import LEDGER, MODEL, Effects, differences, next_version
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.live_policy import LivePolicy
-from fairexp.service.engine.recovery import restored_version
+from fairexp.service.engine.recovery import restored_version, started_over
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.policies.rankers import try_out
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError, invalid
-from fairexp.service.store.base import AddAction, AddPolicy, AddState, DeletePolicy, Write
+from fairexp.service.store.base import AddAction, AddPolicy, AddSnapshot, AddState, DeletePolicy, SkipTo, Write
 
 PLAIN = ChangeRequest()
 """By nobody who is known, losing nothing."""
@@ -51,6 +51,8 @@ class Changes:
         runtime, versions = None, []
         if name in engine.names():
             live = engine.policy(name)
+            if live.problem is not None:
+                return PolicyChange(0, False, "damaged, and left so")
             with live.lock:
                 runtime, versions = live.runtime, live.versions
         elif name not in engine.store.deleted_policies():
@@ -82,6 +84,8 @@ class Changes:
         engine = self._engine
         with engine.declaring:
             live = engine.policy(name)
+            if live.problem is not None:
+                return self._start_over(live, what, request)
             with live.lock:
                 spec = live.runtime.spec
             told = ChangeRequest(request.by, request.origin, discard=True, dry_run=request.dry_run)
@@ -93,14 +97,16 @@ class Changes:
         with engine.declaring:
             live = engine.policy(name)
             with live.lock:
-                runtime = live.runtime
-                counts = f"{runtime.totals.rounds:,} rankings, {runtime.totals.updates:,} updates"
-                effects = Effects(lost=(f"policy {name!r} with all its {runtime.version} versions: {counts}",))
-                changed = PolicyChange(runtime.version, True, "deleted", effects, dry_run=request.dry_run)
+                version, counts = len(engine.store.versions(live.row.policy)), "damaged as it is"
+                if live.problem is None:
+                    totals, version = live.runtime.totals, live.runtime.version
+                    counts = f"{totals.rounds:,} rankings, {totals.updates:,} updates"
+                effects = Effects(lost=(f"policy {name!r} with all its {version} versions: {counts}",))
+                changed = PolicyChange(version, True, "deleted", effects, dry_run=request.dry_run)
                 if not changed.goes_ahead(name, request):
                     return changed
                 engine.check_store()
-                details = {"versions": runtime.version, "log": engine.store.head(live.row.policy).note}
+                details = {"versions": version, "log": engine.store.head(live.row.policy).note}
                 action = AddAction(engine.clock(), request.by, "deleted", name, details)
                 done = engine.writer.submit([DeletePolicy(live.row.policy, name), action])
                 engine.remove(live)
@@ -123,6 +129,37 @@ class Changes:
         action = action_of(name, changed, request, at=runtime.at)
         engine.writer.submit([row, log_entry(row, runtime), version, action]).result()
         engine.add(LivePolicy(row, engine.settings), runtime, version)
+        return changed
+
+    def _start_over(self, live: LivePolicy, what: Collection[str], request: ChangeRequest) -> PolicyChange:
+        """Serve a damaged policy again, as it was last declared. Its log goes on, and what is damaged stays in it."""
+        if {*what} != {MODEL, LEDGER}:
+            raise invalid("what", ", ".join(what), f"{MODEL} and {LEDGER}", "Neither can be read: it is damaged.")
+        engine, row, at = self._engine, live.row, self._engine.clock()
+        with live.lock:
+            engine.check_store()
+            versions = engine.store.versions(row.policy)
+            runtime, notes = started_over(row, versions, last=engine.store.last_seq(row.policy), at=at)
+            lost = (
+                "what was learned",
+                "the accounts of exposure",
+                "feedback that is still to come for earlier rankings",
+            )
+            effects = Effects(kept=("the record of what was shown, as far as it is whole",), lost=lost)
+            action = f"reset {LEDGER} and {MODEL} of the damaged policy"
+            changed = PolicyChange(runtime.version, True, action, effects, notes, dry_run=request.dry_run)
+            if request.dry_run:
+                return changed
+            version, (meta, arrays) = version_row(row, runtime, changed, request, at=at), runtime.state()
+            writes: list[Write] = [
+                SkipTo(row.policy, runtime.seq - 1),
+                log_entry(row, runtime),
+                version,
+                action_of(row.name, changed, request, at=at),
+                AddSnapshot(row.policy, runtime.seq, at, meta, arrays),
+            ]
+            engine.submit(live, writes, runtime.seq).result()
+            live.start(runtime, [*versions, version], snapshot_seq=runtime.seq)
         return changed
 
     def _earlier(self, live: LivePolicy, version: int) -> Runtime:

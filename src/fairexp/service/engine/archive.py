@@ -27,7 +27,11 @@ class Archive:
 
     def has_expired(self, live: LivePolicy, at: float) -> bool:
         """Whether a ranking of that time counts as forgotten."""
-        return at < self._clock() - live.runtime.spec.retention.rankings_seconds
+        return at < self._oldest(live)
+
+    def _oldest(self, live: LivePolicy) -> float:
+        """What is older counts as forgotten; of a policy that is not served that is not known, and an error."""
+        return self._clock() - live.runtime.spec.retention.rankings_seconds
 
     def ranking(self, live: LivePolicy, seq: int) -> tuple[Shown, list[Feedback]]:
         """A ranking, with what came back for it; a 410 if its record has expired."""
@@ -38,9 +42,10 @@ class Archive:
 
     def find(self, live: LivePolicy, seq: int) -> tuple[Shown, list[Feedback]] | None:
         """The same, or None if its record has expired."""
+        oldest = self._oldest(live)
         with self.reading():
             entry = self._store.entry(live.row.policy, seq)
-            if entry is None or not self._is_there(live, entry):
+            if entry is None or not _is_there(entry, oldest):
                 return None
             return records_of(entry, self._store.feedback(live.row.policy, seq))
 
@@ -69,13 +74,13 @@ class Archive:
         Only those of one query where `query_id` is given. Fewer than `limit`, and True, where their records would
         take more than `most_bytes`; the first is always there.
         """
-        policy, found, n_bytes = live.row.policy, list[tuple[Shown, list[Feedback]]](), 0
+        policy, oldest, found, n_bytes = live.row.policy, self._oldest(live), list[tuple[Shown, list[Feedback]]](), 0
         with self.reading():
             while len(found) < limit:
                 some = min(limit - len(found), AT_ONCE)
                 entries = self._store.latest(policy, Kind.SHOWN, limit=some, before=before, query_id=query_id)
                 for entry in entries:
-                    if not self._is_there(live, entry):
+                    if not _is_there(entry, oldest):
                         return found, False  # nor are those before it
                     feedback = self._store.feedback(policy, entry.seq)
                     n_bytes += len(entry.payload) + sum(len(each.payload) for each in feedback)
@@ -97,9 +102,6 @@ class Archive:
         with self.reading():
             return self._store.shown_to(user)
 
-    def _is_there(self, live: LivePolicy, entry: Append) -> bool:
-        return entry.kind == Kind.SHOWN and not self.has_expired(live, checked(entry).at)
-
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A 503 if the store fails, a 500 if what is found is not what was written."""
@@ -115,6 +117,10 @@ class Archive:
         except StoreError as error:
             self._failed(error)
             raise storage_unavailable() from error
+
+
+def _is_there(entry: Append, oldest: float) -> bool:
+    return entry.kind == Kind.SHOWN and checked(entry).at >= oldest
 
 
 def ranking_expired() -> ServiceError:

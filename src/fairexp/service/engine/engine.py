@@ -276,7 +276,7 @@ class Engine:
         return [
             self.ids.make(live.row.policy, seq)
             for live, seq, at in found
-            if live is not None and not self.archive.has_expired(live, at)
+            if live is not None and (live.problem is not None or not self.archive.has_expired(live, at))
         ]
 
     def keep_fields(self, live: LivePolicy, table: Table, given: Sequence[Fields]) -> Future[None]:
@@ -325,9 +325,13 @@ class Engine:
 
     @property
     def healthy(self) -> bool:
-        """Whether everything that is asked for can be kept and every policy serves."""
-        policies = self._policies.values()
-        return self.ready and not self.writer.broken and not any(live.problem or live.stale for live in policies)
+        """Whether what is asked for can be kept. A damaged policy is out of service alone; one to be rebuilt is not."""
+        return self.ready and not self.writer.broken and not any(live.stale for live in self._policies.values())
+
+    @property
+    def damaged(self) -> list[str]:
+        """The policies whose records are not what was written."""
+        return sorted(live.row.name for live in self._policies.values() if live.problem is not None)
 
     def check_store(self) -> None:
         """A 503 if nothing can be kept."""

@@ -14,7 +14,7 @@ from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.feedback import Feedback
 from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import PolicySpec, parse_policy
-from fairexp.service.problems import ServiceError, StoreError, unknown_policy
+from fairexp.service.problems import ServiceError, StoreError, policy_damaged, unknown_policy
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import AddPolicy, AddVersion, Append
 from fairexp.service.store.chain import checked
@@ -36,6 +36,7 @@ class LivePolicy:
         self.snapshot_seq = 0
         self.committed = 0
         self.problem: StoreError | None = None
+        """What is wrong with its records, until it is reset or deleted."""
         self.stale = False
         self.ended = False
         self._runtime: Runtime | None = None
@@ -45,10 +46,12 @@ class LivePolicy:
         """The policy at work, or a `ServiceError` if it could not be restored."""
         if self.ended:
             raise unknown_policy(self.row.name)
+        if self.problem is not None:
+            raise policy_damaged(self.row.name, self.problem)
         if self._runtime is None or self.stale:
             raise ServiceError(
                 "policy_unavailable",
-                f"policy: {self.row.name!r} could not be restored from the store; see the server's log",
+                f"policy: {self.row.name!r} is being rebuilt from the store; try again shortly",
                 status=503,
                 retry_after=1.0,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -15,7 +15,7 @@ from fairexp.service.log.feedback import Feedback
 from fairexp.service.log.shown import Shown
 from fairexp.service.log.snapshot import read_snapshot
 from fairexp.service.policies.spec import PolicySpec, parse_policy
-from fairexp.service.problems import CorruptRecordError, StoreError
+from fairexp.service.problems import CorruptRecordError, ServiceError, StoreError
 from fairexp.service.store.base import AddPolicy, AddVersion, Append, Kind, Store, StoredSnapshot
 from fairexp.service.store.chain import REMEDY, Chain, checked
 from fairexp.service.store.codec import unpack
@@ -61,6 +61,24 @@ def restored_version(store: Store, row: AddPolicy, version: int, specs: Mapping[
         return None
     meta, arrays, _ = read_snapshot(found)
     return Runtime.restored(specs[version], meta, arrays, specs)
+
+
+def started_over(row: AddPolicy, versions: Sequence[AddVersion], *, last: int, at: float) -> tuple[Runtime, list[str]]:
+    """A damaged policy as it was last declared, with nothing learned, after the entry `last`; and what to warn of."""
+    try:
+        specs = {version.version: parse_policy(orjson.loads(version.spec)) for version in versions}
+        spec, parameters = specs[versions[-1].version], orjson.loads(versions[-1].parameters)
+        runtime, notes = Runtime.new(spec, before=parameters)
+    except (FairexpError, LookupError, TypeError, ValueError) as error:
+        raise ServiceError(
+            "declaration_damaged",
+            f"policy: how {row.name!r} was declared is damaged too ({error}), so it cannot be reset. Delete it "
+            f"(DELETE /v1/policies/{row.name}?discard=true), and declare it again",
+            status=409,
+            field="policy",
+        ) from error
+    runtime.come_after(versions[-1].version, last=last, at=at, specs=specs)
+    return runtime, notes
 
 
 def _from_snapshot(snapshot: StoredSnapshot, specs: Mapping[int, PolicySpec]) -> tuple[Runtime, bytes | None]:

@@ -75,9 +75,12 @@ class Runtime:
         self._counts = any(self._kinds)
 
     @staticmethod
-    def new(spec: PolicySpec) -> tuple[Runtime, list[str]]:
-        """The first version of a policy, and what its construction warned of."""
-        parameters = resolve_parameters(spec)
+    def new(spec: PolicySpec, *, before: Mapping[str, Any] | None = None) -> tuple[Runtime, list[str]]:
+        """A policy that has shown nothing, and what its construction warned of.
+
+        `before` are the parameters that were in force, where it was declared before.
+        """
+        parameters = resolve_parameters(spec, before=None if before is None else (spec, before))
         ranker, notes = build_ranker(spec, parameters)
         totals = Totals(*owed_by(spec), length=spec.depth)
         runtime = Runtime(spec, ranker, totals, parameters=parameters, version=1, generation=1, seq=0, specs={})
@@ -89,6 +92,14 @@ class Runtime:
         self.specs = {**before.specs, self.version: self.spec}
         self.seq, self.at = before.seq, before.at
         self.ranker.count_on(before.ranker)  # numbers of rankings go on: none is used twice
+
+    def come_after(self, version: int, *, last: int, at: float, specs: Mapping[int, PolicySpec]) -> None:
+        """Come after a version of which no more is known than what was declared, and that its log goes to `last`."""
+        self.version = version + 1
+        self.specs = {**specs, self.version: self.spec}
+        self.generation = self.n_generations = self.version  # no version began more than one
+        self.seq, self.at = last + 1, at
+        self.ranker.n_ranked = last  # each ranking is an entry: no number is used twice
 
     def begin_generation(self) -> None:
         """Go on as a model of its own, which learns from none of the rankings so far."""

@@ -93,9 +93,11 @@ class Metrics:
         share = GaugeMetricFamily("fairexp_qualified_share", "Rankings that met the tolerance.", labels=["policy"])
         rounds = CounterMetricFamily("fairexp_rankings", "Rankings shown.", labels=["policy"])
         updates = CounterMetricFamily("fairexp_updates", "Updates of the model.", labels=["policy"])
+        serving = GaugeMetricFamily("fairexp_policy_serving", "1, or 0 if its records are damaged.", labels=["policy"])
         engine = self._engine
-        for name in engine.names() if engine.ready else ():
-            live = engine.policy(name)
+        for live in engine.policies() if engine.ready else ():
+            name = live.row.name
+            serving.add_metric([name], float(live.problem is None))
             if live.problem is not None or live.stale:
                 continue
             runtime, totals = live.runtime, live.runtime.totals
@@ -115,7 +117,7 @@ class Metrics:
                     met.add_metric(of, totals.met[number] / max(totals.rounds, 1))
             if runtime.is_fair:
                 share.add_metric([name], totals.qualified / max(totals.rounds, 1))
-        yield from (unfairness, gap, tolerance, met, exposure, regret, share, rounds, updates)
+        yield from (serving, unfairness, gap, tolerance, met, exposure, regret, share, rounds, updates)
         failures = CounterMetricFamily("fairexp_store_failures", "Times that the store failed.", value=engine.failures)
         ready = GaugeMetricFamily("fairexp_ready", "Whether the service is ready.", value=float(engine.healthy))
         yield from (failures, ready, *self._load(), *self._edges())

@@ -248,9 +248,16 @@ class ItemInfo(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the process runs, or whether it is ready to serve."""
+    """Whether the process runs."""
 
     status: str
+
+
+class Readiness(BaseModel):
+    """Whether it is ready to serve, and how many policies are damaged in the store, and so out of service."""
+
+    status: str
+    damaged: int
 
 
 class MetarankAnswer(BaseModel):

@@ -159,6 +159,14 @@ class DeletePolicy:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class SkipTo:
+    """Let a damaged log go on after the entry `seq`, whether there is one or not. What is damaged stays to be seen."""
+
+    policy: int
+    seq: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AddSnapshot:
     """A policy's state after the entry `seq`; packed by the writer, so that nobody else waits for it."""
@@ -272,6 +280,7 @@ Write = (
     | AddState
     | AddAction
     | DeletePolicy
+    | SkipTo
     | AddSnapshot
     | Forget
     | Erase
@@ -362,6 +371,12 @@ class Store(Protocol):
 
     def head(self, policy: int) -> Head:
         """How far the log goes, as noted when its last entry was written."""
+
+    def last_seq(self, policy: int) -> int:
+        """The highest entry that anything tells of, however damaged the log is: the next one is free."""
+
+    def all_fields(self, policy: int, table: Table, *, after: str | None, limit: int) -> dict[str, dict[str, Versions]]:
+        """What is kept of items or users, by id, in the order of ids, after one if given."""
 
     def bounds(self, policy: int) -> tuple[int, int]:
         """The first and the last seq in the log, or (0, 0) where there are none."""

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
-from fairexp.service.problems import StoreError
+from fairexp.service.problems import CorruptRecordError, StoreError
 from fairexp.service.store.migrations import Execute, Row
 
 N_READERS = 4
@@ -102,4 +102,9 @@ class PooledDatabase(ABC, Generic[Connection]):
             raise StoreError(f"store: {error}") from error
         except self.failures as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise StoreError(f"store: {first}") from error
+            found = CorruptRecordError if self._tells_of_damage(error) else StoreError
+            raise found(f"store: {first}") from error
+
+    def _tells_of_damage(self, error: Any) -> bool:
+        """Whether the database answers, but finds its own pages damaged."""
+        return False

@@ -54,6 +54,17 @@ def read_fields(
     return found
 
 
+def all_fields(
+    policy: int, table: Table, after: bytes, limit: int, read: Callable[[str, Sequence[Any]], list[Row]]
+) -> dict[str, Kept]:
+    """What is kept of the first `limit` after an id."""
+    sql = f"SELECT id, fields FROM {table} WHERE policy = ? AND id > ? ORDER BY id LIMIT ?"
+    return {
+        bytes_of(name).decode(errors="surrogateescape"): orjson.loads(bytes_of(fields))
+        for name, fields in read(sql, (policy, after, limit))
+    }
+
+
 def merged(known: Kept, entry: Fields, *, at: float, most_bytes: int) -> Kept:
     """What is kept after an entry: a value that began earlier than one that counts already does not replace it.
 

@@ -103,6 +103,9 @@ class PostgresDatabase(PooledDatabase[PgConnection]):
     def _begin(self, connection: PgConnection) -> AbstractContextManager[object]:
         return connection.transaction()
 
+    def _tells_of_damage(self, error: Any) -> bool:
+        return isinstance(error, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted)
+
     def _execute(self, connection: PgConnection, sql: str, parameters: Sequence[Any]) -> list[Row]:
         cursor = connection.execute(_translated(sql), tuple(parameters) or None)
         return cursor.fetchall() if cursor.description else []

@@ -30,13 +30,14 @@ from fairexp.service.store.base import (
     Kind,
     PutFields,
     RevokeKey,
+    SkipTo,
     StoredSnapshot,
     Table,
     Write,
 )
 from fairexp.service.store.chain import START, sealed
 from fairexp.service.store.codec import pack
-from fairexp.service.store.items import Kept, put_fields, read_fields
+from fairexp.service.store.items import Kept, all_fields, put_fields, read_fields
 from fairexp.service.store.migrations import MIGRATIONS, Execute, Row
 from fairexp.service.store.rows import (
     CONTEXT,
@@ -56,6 +57,9 @@ VERSION = "policy, version, seq, at, spec, parameters, action, origin, by_whom, 
 KEY = "id, name, digest, roles, at, rate, revoked_at, policies"
 OF_POLICY = ("log", "contexts", "snapshots", "versions", "states", "heads", "items", "users")
 """The tables that hold what belongs to a policy."""
+
+SEQS = ("log", "heads", "snapshots", "versions")
+"""The tables that tell of entries."""
 
 DELETED = "-"
 """How the names of deleted policies begin in the store, and no others."""
@@ -226,6 +230,10 @@ class SqlStore:
         execute("UPDATE policies SET name = ? WHERE id = ?", (name, write.policy))
 
     @_write.register
+    def _(self, write: SkipTo, execute: Execute) -> None:
+        self._heads[write.policy] = replace(self._heads.get(write.policy, START), seq=write.seq)
+
+    @_write.register
     def _(self, write: AddSnapshot, execute: Execute) -> None:
         head = self._heads.get(write.policy, START)
         link = {"log_digest": head.digest.hex()} if head.seq == write.seq else {}
@@ -346,12 +354,19 @@ class SqlStore:
         rows = self.database.read("SELECT seq, digest, forgotten FROM heads WHERE policy = ?", (policy,))
         return head_of(rows[0]) if rows else START
 
+    def last_seq(self, policy: int) -> int:
+        ends = [self.database.read(f"SELECT MAX(seq) FROM {table} WHERE policy = ?", (policy,))[0][0] for table in SEQS]
+        return max((end for end in ends if isinstance(end, int)), default=0)
+
     def bounds(self, policy: int) -> tuple[int, int]:
         low, high = self.database.read("SELECT MIN(seq), MAX(seq) FROM log WHERE policy = ?", (policy,))[0]
         return low or 0, high or 0
 
     def fields(self, policy: int, table: Table, ids: Sequence[str]) -> dict[str, Kept]:
         return read_fields(policy, table, ids, self.database.read)
+
+    def all_fields(self, policy: int, table: Table, *, after: str | None, limit: int) -> dict[str, Kept]:
+        return all_fields(policy, table, b"" if after is None else encoded(after), limit, self.database.read)
 
     def keys(self) -> list[Key]:
         return [key_of(row) for row in self.database.read(f"SELECT {KEY} FROM keys ORDER BY at, id")]

@@ -110,6 +110,9 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
     def _execute(self, connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Row]:
         return connection.execute(sql, parameters).fetchall()
 
+    def _tells_of_damage(self, error: Any) -> bool:
+        return (getattr(error, "sqlite_errorcode", 0) & 0xFF) == sqlite3.SQLITE_CORRUPT
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
         # A damaged text must not keep its whole row from being read: the digest tells which entry it is.

@@ -13,6 +13,7 @@ from fairexp.service.log.feedback import Feedback
 from fairexp.service.log.shown import Shown
 from fairexp.service.policies.rankers import weights_of
 from fairexp.service.policies.spec import PolicySpec
+from fairexp.service.problems import policy_damaged
 from fairexp.service.store.base import AddVersion
 from fairexp.service.views.explain import explain
 
@@ -22,7 +23,13 @@ N_CONTRIBUTIONS = 5
 
 def brief(live: LivePolicy) -> dict[str, Any]:
     """A policy in a line. Takes no lock, so that it can be told at once while the policy is busy."""
-    if live.problem is not None or live.stale:
+    if live.problem is not None:
+        return {
+            "policy": live.row.name,
+            "state": "damaged",
+            "problem": str(policy_damaged(live.row.name, live.problem)),
+        }
+    if live.stale:
         return {"policy": live.row.name, "state": "unavailable"}
     runtime = live.runtime
     told = {"version": runtime.version, "ranker": runtime.spec.ranker, "rounds": runtime.totals.rounds}

@@ -11,7 +11,7 @@ from fairexp.service.administration.actions import latest_actions
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import ALL, allow
-from fairexp.service.http.schemas import ActionList, Health
+from fairexp.service.http.schemas import ActionList, Health, Readiness
 from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
 
@@ -24,11 +24,15 @@ async def healthz(request: Request) -> Response:
     return answer({"status": "ok"})
 
 
-@router.get("/readyz", dependencies=[allow("public")], **documented(None, Health))
+@router.get("/readyz", dependencies=[allow("public")], **documented(None, Readiness))
 async def readyz(request: Request) -> Response:
-    """State is restored, and the store keeps what it is given; otherwise 503."""
-    if service_of(request).ready:
-        return answer({"status": "ready"})
+    """State is restored, and the store keeps what it is given; otherwise 503.
+
+    `damaged` is how many policies are out of service; `GET /v1/policies` and the metrics name them to those with a key.
+    """
+    service = service_of(request)
+    if service.ready:
+        return answer({"status": "ready", "damaged": len(service.engine.damaged)})
     raise ServiceError("not_ready", "starting, or the store cannot keep anything", status=503, retry_after=1.0)
 
 

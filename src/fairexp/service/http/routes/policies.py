@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from fairexp.service.administration.change import ChangeRequest, PolicyChange
 from fairexp.service.bodies.decode import MOST_KEYS, read_policy
@@ -25,6 +26,7 @@ from fairexp.service.http.service import Service, service_of
 from fairexp.service.log.ranking_ids import unknown_ranking
 from fairexp.service.policies.spec import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
+from fairexp.service.views.export import exported
 from fairexp.service.views.fairness import fairness_report
 from fairexp.service.views.reports import brief, policy_report, ranking_report
 
@@ -98,6 +100,15 @@ async def delete(request: Request, policy: str, dry_run: DryRun = False, discard
     """Put an end to a policy and to everything that was kept of it; nothing brings it back."""
     changes, asked = service_of(request).changes, ChangeRequest(by=who(request), discard=discard, dry_run=dry_run)
     return _told(policy, await asyncio.to_thread(changes.delete, policy, asked))
+
+
+@router.get("/{policy}/export", dependencies=[allow("admin", "policy")], response_class=Response)
+async def export(request: Request, policy: str) -> Response:
+    """All that the store has of a policy but its models, as lines of JSON; damaged entries with what is wrong."""
+    engine = service_of(request).engine
+    row = engine.policy(policy).row
+    engine.check_store()
+    return StreamingResponse(exported(engine.store, row), media_type="application/x-ndjson")
 
 
 def _told(policy: str, change: PolicyChange) -> Response:

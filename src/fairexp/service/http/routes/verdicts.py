@@ -61,7 +61,7 @@ async def _stored(request: Request, many: bool, events: Sequence[Reported]) -> d
         return found
     tables: dict[Table, list[Fields]] = {"items": [], "users": []}
     live = [each for each in service.engine.policies() if sees(request, each.row.name)]
-    policies = [each.row.name for each in live if each.runtime.spec.items is not None]
+    policies = [each.row.name for each in live if each.problem is None and each.runtime.spec.items is not None]
     for number, event in enumerate(events):
         if event.kind not in ("item", "user"):
             continue
@@ -110,6 +110,10 @@ async def _learn(request: Request, ranking: str, given: GivenEvent) -> Verdict:
         return {"verdict": (await service.learn(ranking, [given])).status}
     except EventError as error:
         return _ignored(request, error.reason, service.engine.policy_of(ranking).row.name)
+    except ServiceError as error:
+        if error.code != "policy_damaged":
+            raise
+        return _refused(error)  # sending it again would not help, and holds up no other
 
 
 def _ignored(request: Request, reason: str, policy: str = NOBODY) -> Verdict:
