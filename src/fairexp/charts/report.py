@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fairexp.charts.extra import vl_convert
 from fairexp.charts.pages import render
+from fairexp.charts.vega import bundle
 
 
 class Fact(NamedTuple):
@@ -39,5 +40,5 @@ def report_html(
         rows=table,
         facts=facts,
         specs=specs,
-        vega=converter.javascript_bundle(),
+        vega=bundle(),
     )

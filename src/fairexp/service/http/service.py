@@ -37,6 +37,7 @@ from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import Fields, Store, Table
 from fairexp.service.views.page.cache import ChartCache
+from fairexp.service.views.page.script import Script
 
 LOG = logging.getLogger("fairexp.service")
 Result = TypeVar("Result")
@@ -81,6 +82,7 @@ class Service:
         )
         self._threads = ThreadPoolExecutor(WORKING_THREADS, thread_name_prefix="fairexp-work")
         self.charts = ChartCache()
+        self.script: Script | None = None
         self._policies = dict(policies or {})
         self._prefer = prefer
         self._change_request = ChangeRequest(by="the policy file", origin="file", discard=discard)
@@ -177,7 +179,8 @@ class Service:
         return asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def _get_ready(self) -> None:
-        started = time.monotonic()
+        started, script = time.monotonic(), asyncio.create_task(self._make_script())
+        self._tasks.append(script)
         while True:
             try:
                 await asyncio.to_thread(self._start_engine)
@@ -198,12 +201,19 @@ class Service:
                     ServiceError("internal", f"the service cannot start ({type(error).__name__})", status=500)
                 )
                 return
+        await script
         self.declared = True
         LOG.info("ready", extra={"facts": {"policies": self.engine.names(), "keys": len(self.access.keys)}})
         while True:
             await asyncio.sleep(self.settings.keys_refresh_seconds)
             with suppress(StoreError):
                 self.access.use(await asyncio.to_thread(self.engine.store.keys))
+
+    async def _make_script(self) -> None:
+        try:
+            self.script = await asyncio.to_thread(Script.made)
+        except Exception as error:  # a page without charts is no reason not to rank
+            LOG.warning("the page has no charts", extra={"facts": {"problem": str(error)}})
 
     def _start_engine(self) -> None:
         if not self.engine.ready:

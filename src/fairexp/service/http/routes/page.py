@@ -48,8 +48,7 @@ async def page(request: Request) -> Response:
 async def static(request: Request, name: str) -> Response:
     """A script or a style of the page."""
     if name == "vega.js":
-        content = await asyncio.to_thread(_vega)
-        return Response(content, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+        return _vega(request)
     if name not in FILES:
         raise ServiceError("not_found", "there is no such file", status=404)
     return Response(_file(name), media_type=FILES[name], headers={"Cache-Control": "no-cache"})
@@ -103,9 +102,18 @@ def _file(name: str) -> bytes:
     return files("fairexp.service.views.page").joinpath(name).read_bytes()
 
 
-@lru_cache
-def _vega() -> bytes:
-    from fairexp.charts.extra import vl_convert
-
-    bundle: str = vl_convert().javascript_bundle()
-    return bundle.encode()
+def _vega(request: Request) -> Response:
+    """Vega's script, as it was made before the service was ready: nothing is computed here."""
+    script = service_of(request).script
+    if script is None:
+        raise ServiceError(
+            "no_charts", "the script that draws charts is not there; the server's log says why", status=503
+        )
+    accepted = request.headers.get("accept-encoding", "")
+    coding, content = ("gzip", script.compressed) if "gzip" in accepted else ("identity", script.plain)
+    headers = {"Cache-Control": "max-age=86400", "ETag": f'"{script.digest}-{coding}"', "Vary": "Accept-Encoding"}
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if coding == "gzip":
+        headers["Content-Encoding"] = coding
+    return Response(content, media_type="text/javascript", headers=headers)
