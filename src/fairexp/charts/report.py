@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fairexp.charts.extra import vl_convert
+from fairexp.charts.extra import bundle, vl_convert
 from fairexp.charts.pages import render
-from fairexp.charts.vega import bundle
 
 
 class Fact(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import vl_convert
 
-from fairexp.charts import vega
+from fairexp.charts import extra
 from tests.service.live import Live
 
 Start = Callable[..., Live]
@@ -24,9 +24,9 @@ SCRIPT = b"window.vegaEmbed = 1;" * 100
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A cache folder of the test's own, and nothing in memory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    vega.compressed_bundle.cache_clear()
+    extra.compressed_bundle.cache_clear()
     yield tmp_path / "cache" / "fairexp"
-    vega.compressed_bundle.cache_clear()
+    extra.compressed_bundle.cache_clear()
 
 
 @pytest.fixture
@@ -75,24 +75,24 @@ def test_it_is_sent_compressed_with_a_tag_that_says_whether_it_is_another(
 
 
 def test_it_is_made_once_and_kept_on_disk(empty_cache: Path, processes: list[Any]) -> None:
-    assert vega.bundle() == vega.bundle() == SCRIPT.decode() and len(processes) == 1
-    vega.compressed_bundle.cache_clear()
-    assert vega.bundle() == SCRIPT.decode() and len(processes) == 1
+    assert extra.bundle() == extra.bundle() == SCRIPT.decode() and len(processes) == 1
+    extra.compressed_bundle.cache_clear()
+    assert extra.bundle() == SCRIPT.decode() and len(processes) == 1
     (file,) = empty_cache.iterdir()
     assert vl_convert.__version__ in file.name and empty_cache.stat().st_mode & 0o077 == 0
     damaged = bytearray(file.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     for content in (bytes(damaged), b"", file.read_bytes()[:-3]):
         file.write_bytes(content)
-        vega.compressed_bundle.cache_clear()
+        extra.compressed_bundle.cache_clear()
         processes.clear()
-        assert vega.bundle() == SCRIPT.decode() and len(processes) == 1
+        assert extra.bundle() == SCRIPT.decode() and len(processes) == 1
         assert gzip.decompress(file.read_bytes()) == SCRIPT
 
 
 def test_a_folder_that_cannot_be_written_keeps_nobody_from_it(empty_cache: Path, processes: list[Any]) -> None:
     empty_cache.parent.write_text("a file where a folder must be")
-    assert vega.bundle() == SCRIPT.decode() and len(processes) == 1
+    assert extra.bundle() == SCRIPT.decode() and len(processes) == 1
 
 
 def test_without_it_the_service_ranks_and_says_so(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fairexp.charts.extra import bundle
 from fairexp.charts.figures import Spec
 from fairexp.charts.pages import render
 from fairexp.charts.reliability import DEFINITION
 from fairexp.charts.style import BAND, FAIR_COLOURS, GRID, INK, MUTED, PAPER
-from fairexp.charts.vega import bundle
 from fairexp.experiments.claims.judgement import Finding
 from fairexp.experiments.claims.results import Results
 from fairexp.experiments.frontier.verdicts import Frontier

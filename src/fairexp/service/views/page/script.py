@@ -6,7 +6,7 @@ import gzip
 import hashlib
 from dataclasses import dataclass
 
-from fairexp.charts.vega import compressed_bundle
+from fairexp.charts.extra import compressed_bundle
 
 
 @dataclass(frozen=True, slots=True)
