@@ -1,4 +1,4 @@
-"""Altair, vl-convert and Jinja2, which come with the extra `fairexp[charts]`, and Vega's script, which one of them has."""
+"""Altair, vl-convert and Jinja2 of the extra `fairexp[charts]`, and the script that one of them brings along."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.service.http.metarank_examples import EVENTS, MOVIE
 from tests.service.http.test_access import with_keys
 from tests.service.live import Live
 from tests.service.worlds import GROUPS, SPEC, matrix, rank_body
-from tests.waiting import SECONDS
+from tests.waiting import SECONDS, until
 
 Serve = Callable[..., httpx.Client]
 KEPT = SPEC.model_copy(update={"items": ItemsSpec(most=50)})
@@ -157,7 +157,7 @@ def test_items_written_longest_ago_go_and_one_is_no_larger_than_its_limit(
     (size,) = store.database.read("SELECT MAX(LENGTH(fields)) FROM items")[0]
     assert 400 < size <= 600 and "f39" in engine.catalog.find(1, "items", ["a"])["a"]
     Changes(engine).delete("shop", request=discarding())
-    assert store.database.read("SELECT COUNT(*) FROM items") == [(0,)]
+    until(lambda: store.database.read("SELECT COUNT(*) FROM items") == [(0,)])
 
 
 def discarding() -> Any:

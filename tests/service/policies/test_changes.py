@@ -20,7 +20,7 @@ from fairexp.service.log.audit import audit
 from fairexp.service.policies.spec import Feature, PolicySpec
 from fairexp.service.problems import ServiceError
 from tests.service.worlds import SPEC, play, rank
-from tests.waiting import SECONDS
+from tests.waiting import SECONDS, until
 
 Start = Callable[..., Engine]
 Serve = Callable[..., httpx.Client]
@@ -318,7 +318,8 @@ def test_a_deleted_policy_is_gone_for_good_and_its_number_is_not_used_again(
     Changes(engine).delete("shop", ChangeRequest(discard=True, by="somebody"))
     with pytest.raises(ServiceError, match="no policy is called 'shop'"):
         _ = policy.runtime
-    assert engine.names() == [] and engine.store.bounds(policy.row.policy) == (0, 0)
+    assert engine.names() == []
+    until(lambda: engine.store.bounds(policy.row.policy) == (0, 0))
     Changes(engine).put("shop", SPEC)
     newer = rank(engine, 7).id
     assert old.split("-")[0] != newer.split("-")[0]

@@ -111,6 +111,7 @@ class Changes:
                 done = engine.writer.submit([DeletePolicy(live.row.policy, name), action])
                 engine.remove(live)
             done.result()
+            engine.background.call_to_purge()
             return changed
 
     def _create(self, name: str, spec: PolicySpec, request: ChangeRequest) -> PolicyChange:

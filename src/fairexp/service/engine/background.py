@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fairexp.errors import FairexpError
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.recovery import load_all, load_or_error
-from fairexp.service.store.base import Forget
+from fairexp.service.store.base import Forget, Purge
 
 if TYPE_CHECKING:
     from fairexp.service.engine.engine import Engine
@@ -28,6 +30,7 @@ class Background:
         self._engine = engine
         self._wanted = threading.Event()
         self._stopping = threading.Event()
+        self._deleted = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -41,6 +44,7 @@ class Background:
         """Let both threads finish what they are at, and wait until they have."""
         self._stopping.set()
         self._wanted.set()
+        self._deleted.set()
         for thread in self._threads:
             thread.join()
         self._threads.clear()
@@ -48,6 +52,10 @@ class Background:
     def call(self) -> None:
         """Have the store, or a policy that cannot be trusted, brought back: something failed."""
         self._wanted.set()
+
+    def call_to_purge(self) -> None:
+        """Have what is left of deleted policies dropped."""
+        self._deleted.set()
 
     def _recover(self) -> None:
         while True:
@@ -91,14 +99,29 @@ class Background:
         engine.restore({row: load_or_error(engine.store, row) for row in stale})
 
     def _maintain(self) -> None:
-        while not self._stopping.wait(self._engine.settings.maintenance_seconds):
-            for live in self._engine.policies():
-                try:
-                    self.compact(live)
-                except FairexpError as error:
-                    LOG.warning("maintenance put off", extra={"facts": {"problem": str(error)}})
-                except Exception:
-                    LOG.exception("maintenance failed")
+        self._try(self.purge)  # what a stop has left
+        while not self._stopping.is_set():
+            if self._deleted.wait(self._engine.settings.maintenance_seconds):
+                self._deleted.clear()
+            else:
+                for live in self._engine.policies():
+                    self._try(partial(self.compact, live))
+            self._try(self.purge)
+
+    def _try(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except FairexpError as error:
+            LOG.warning("maintenance put off", extra={"facts": {"problem": str(error)}})
+        except Exception:
+            LOG.exception("maintenance failed")
+
+    def purge(self) -> None:
+        """Drop what is left of deleted policies, a little at a time: whatever else waits is written with it."""
+        engine = self._engine
+        for policy in engine.store.unpurged():
+            while policy in engine.store.unpurged() and not self._stopping.is_set():
+                engine.writer.submit([Purge(policy)]).result()
 
     def compact(self, live: LivePolicy) -> None:
         """Drop entries that are older than the policy keeps them and that no kept snapshot needs."""

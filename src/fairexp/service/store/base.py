@@ -153,10 +153,17 @@ class AddAction:
 
 @dataclass(frozen=True, slots=True)
 class DeletePolicy:
-    """The end of a policy and of everything that was kept of it, but for its name. Its number is not used again."""
+    """The end of a policy: its name is free, and its number is not used again. What was kept of it goes by `Purge`."""
 
     policy: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Drop some of what is left of a deleted policy: so much that others do not wait long for the transaction."""
+
+    policy: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +287,7 @@ Write = (
     | AddState
     | AddAction
     | DeletePolicy
+    | Purge
     | SkipTo
     | AddSnapshot
     | Forget
@@ -330,6 +338,9 @@ class Store(Protocol):
 
     def deleted_policies(self) -> set[str]:
         """The names of policies that were deleted; others of the same name may be there again."""
+
+    def unpurged(self) -> list[int]:
+        """The numbers of deleted policies of which something is left."""
 
     def last_policy(self) -> int:
         """The highest number that a policy has or had; 0 where there was none."""

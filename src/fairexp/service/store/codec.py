@@ -25,7 +25,12 @@ BULK_BYTES = 100_000
 """From this size on, as snapshots are, the last few percent are not worth the time."""
 
 HUGE_BYTES = 8_000_000
-"""From this size on, as snapshots of very many features are, nothing is: others would have to wait for it."""
+"""From this size on, as snapshots of very many features are, only what is nearly empty is, as new models are: others
+would have to wait for the rest."""
+
+SAMPLE_BYTES = 50_000
+EMPTY_SHARE = 0.1
+"""So small compressed, what is nearly empty is written sooner than whole."""
 
 _LENGTH = struct.Struct("<I")
 _WINDOW = -13
@@ -60,9 +65,15 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> 
         pieces.append(_laid_out(value))
     header = orjson.dumps([meta, shapes])
     body = b"".join([_LENGTH.pack(len(header)), header, *pieces])
-    level = LEVEL if len(body) < BULK_BYTES else BULK_LEVEL if len(body) < HUGE_BYTES else 0
+    level = LEVEL if len(body) < BULK_BYTES else BULK_LEVEL if len(body) < HUGE_BYTES or _is_empty(body) else 0
     deflate = zlib.compressobj(level, zlib.DEFLATED, _WINDOW, 8, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
     return b"".join([MAGIC, deflate.compress(body), deflate.flush()])
+
+
+def _is_empty(body: bytes) -> bool:
+    """Whether there is nearly nothing in it, by a sample from its middle."""
+    middle = body[len(body) // 2 :][:SAMPLE_BYTES]
+    return len(zlib.compress(middle, BULK_LEVEL)) < EMPTY_SHARE * len(middle)
 
 
 def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], State]:

@@ -28,6 +28,7 @@ from fairexp.service.store.base import (
     Head,
     Key,
     Kind,
+    Purge,
     PutFields,
     RevokeKey,
     SkipTo,
@@ -55,8 +56,20 @@ ENTRIES = f"""SELECT {", ".join("log." + name for name in ENTRY.split(", "))}, {
               FROM log LEFT JOIN contexts ON contexts.policy = log.policy AND contexts.seq = log.seq"""
 VERSION = "policy, version, seq, at, spec, parameters, action, origin, by_whom, lost"
 KEY = "id, name, digest, roles, at, rate, revoked_at, policies"
-OF_POLICY = ("log", "contexts", "snapshots", "versions", "states", "heads", "items", "users")
-"""The tables that hold what belongs to a policy."""
+OF_POLICY = {
+    "contexts": "seq",
+    "log": "seq",
+    "snapshots": "seq",
+    "versions": "version",
+    "states": "version",
+    "items": "id",
+    "users": "id",
+}
+"""The tables that hold what belongs to a policy, and what tells its rows apart. Its head goes last: it says that a
+deleted policy has more left."""
+
+PURGED_AT_ONCE = 200
+"""Rows in one transaction; of states, which may be large, one."""
 
 SEQS = ("log", "heads", "snapshots", "versions")
 """The tables that tell of entries."""
@@ -167,7 +180,7 @@ class SqlStore:
             raise
         if any(isinstance(write, Forget) for write in writes):
             self.database.tidy()
-        if any(isinstance(write, Erase | DeletePolicy) for write in writes):
+        if any(isinstance(write, Erase) for write in writes):
             self.database.scrub()
 
     def _note_heads(self, before: dict[int, Head], execute: Execute) -> None:
@@ -223,11 +236,20 @@ class SqlStore:
 
     @_write.register
     def _(self, write: DeletePolicy, execute: Execute) -> None:
-        for table in OF_POLICY:
-            execute(f"DELETE FROM {table} WHERE policy = ?", (write.policy,))
-        self._heads.pop(write.policy, None)
+        note_head(write.policy, self._heads.pop(write.policy, START), execute)
         name = f"{DELETED}{write.policy}{DELETED}{write.name}"
         execute("UPDATE policies SET name = ? WHERE id = ?", (name, write.policy))
+
+    @_write.register
+    def _(self, write: Purge, execute: Execute) -> None:
+        for table, key in OF_POLICY.items():
+            some = f"SELECT {key} FROM {table} WHERE policy = ? LIMIT ?"
+            if execute(some, (write.policy, 1)):
+                most = 1 if table in ("snapshots", "states") else PURGED_AT_ONCE
+                of_some = (write.policy, write.policy, most)
+                execute(f"DELETE FROM {table} WHERE policy = ? AND {key} IN ({some})", of_some)
+                return
+        execute("DELETE FROM heads WHERE policy = ?", (write.policy,))
 
     @_write.register
     def _(self, write: SkipTo, execute: Execute) -> None:
@@ -289,6 +311,10 @@ class SqlStore:
     def deleted_policies(self) -> set[str]:
         rows = self.database.read("SELECT name FROM policies WHERE name LIKE ?", (f"{DELETED}%",))
         return {name.split(DELETED, 2)[2] for (name,) in rows}
+
+    def unpurged(self) -> list[int]:
+        sql = "SELECT policy FROM heads JOIN policies ON policies.id = heads.policy WHERE policies.name LIKE ?"
+        return [policy for (policy,) in self.database.read(sql, (f"{DELETED}%",))]
 
     def last_policy(self) -> int:
         return self.database.read("SELECT MAX(id) FROM policies")[0][0] or 0
