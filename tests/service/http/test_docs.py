@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -11,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+import yaml
 
+from fairexp.fairness.ledger import within
+from fairexp.service.policies.spec import PolicySpec
 from tests.service.http.test_access import DECISIONS
 from tests.service.http.test_start import COMMAND, serving
 from tests.service.live import Live
@@ -21,15 +26,20 @@ from tests.waiting import SECONDS
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
+def tutorial() -> list[tuple[str, str]]:
+    """The language and the text of each block of code in the tutorial."""
+    text = (DOCS / "service" / "tutorial.md").read_text(encoding="utf-8")
+    return re.findall(r"```(yaml|sh|python)\n(.*?)```", text, re.DOTALL)
+
+
 def test_the_tutorial_works_as_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (DOCS / "service" / "tutorial.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(yaml|sh|python)\n(.*?)```", text, re.DOTALL)
+    blocks = tutorial()
     (declared,) = [block for kind, block in blocks if kind == "yaml"]
     install, start, export, *commands, add = [block for kind, block in blocks if kind == "sh"]
     assert install == "pip install 'fairexp[service]'\n"
-    assert start == "fairexp serve --policies policies.yaml\n" and "`policies.yaml`" in text
+    assert start == "fairexp serve --policies policies.yaml\n"
     with serving(tmp_path, policies=declared) as server:
         server.wait_ready()
         key = subprocess.check_output(["sh", "-c", f'{export} printf %s "$FAIREXP_KEY"'], cwd=tmp_path, text=True)
@@ -42,10 +52,39 @@ def test_the_tutorial_works_as_written(
         names["client"].close()
         server.end()
     printed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in printed[:5]] == ["1", "2", "3", "4", "5"]
-    assert printed[5] == "learned" and len(printed) > 6
+    assert [line.split()[0] for line in printed[:3]] == ["1", "2", "3"]
+    assert printed[3] == "learned" and len(printed) > 4
     made = subprocess.run([*COMMAND, *add.split()[1:]], cwd=tmp_path, text=True, capture_output=True, check=True)
     assert re.fullmatch(r"fx_\w+\n", made.stdout) and "feedback, rank, for shop only" in made.stderr
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["its own search", "searches of other sizes"])
+def test_the_policy_of_the_tutorial_keeps_its_tolerance(
+    live: Callable[..., Live], sqlite_address: str, own: bool
+) -> None:
+    """With a click in each search, on one of the first positions."""
+    blocks = tutorial()
+    (declared,) = [yaml.safe_load(block)["policies"] for kind, block in blocks if kind == "yaml"]
+    (body,) = [re.search(r"/rank .* -d '(.*)'", block, re.DOTALL) for _, block in blocks if "/rank " in block]
+    assert body is not None
+    request, rng = json.loads(body.group(1)), np.random.default_rng(0)
+    client = live(sqlite_address, policies={"shop": PolicySpec.model_validate({**declared["shop"], "seed": 1})}).client
+    for _ in range(200):
+        asked = request if own else {**request, "candidates": made_up(rng)}
+        ranked = client.post("/v1/policies/shop/rank", json=asked).json()
+        event = {"type": "click", "position": int(rng.integers(1, 3))}
+        client.post("/v1/feedback", json={"ranking_id": ranked["ranking_id"], "events": [event]})
+    told = client.get("/v1/policies/shop/fairness").json()
+    assert told["qualified_share"] >= 0.99
+    assert not own or within(told["largest_gap"], declared["shop"]["tolerance"])
+
+
+def made_up(rng: np.random.Generator) -> list[dict[str, Any]]:
+    """From 5 to 20 candidates, each of either group as a coin says, but not all of the same."""
+    n = int(rng.integers(5, 21))
+    groups = ["small", "large", *rng.choice(["small", "large"], n - 2)]
+    features = rng.random((n, 3)) * [10.0, 1.0, 40.0]
+    return [{"id": f"d{i}", "group": groups[i], "features": features[i].tolist()} for i in rng.permutation(n)]
 
 
 def check_commands(url: str, commands: list[str]) -> None:
@@ -57,7 +96,7 @@ def check_commands(url: str, commands: list[str]) -> None:
         answers.append(answer.json())
         ranking_id = ranking_id or answers[0]["ranking_id"]
     ranked, learned, told, fairness = answers
-    assert len(ranked["items"]) == 5
+    assert len(ranked["items"]) == 3
     assert learned["results"][0]["status"] == "learned"
     assert told["explanation"]["summary"] and fairness["rounds"] == 1
 
