@@ -29,7 +29,7 @@ class StoreError(FairexpError):
 
 
 class StoreBusyError(StoreError):
-    """Another server holds this store."""
+    """Another server holds this store, or could hold it by another name."""
 
 
 class CorruptRecordError(StoreError):

@@ -176,6 +176,25 @@ def test_an_unknown_policy_does_not_tell_which_others_there_are(live: Start, sql
     assert answer.status_code == 404 and "shop" not in answer.text
 
 
+def test_nothing_is_stored_on_the_way_but_the_page(live: Start, sqlite_address: str) -> None:
+    """Whatever the answer is: most of them name users, or what was shown to them."""
+    client = live(sqlite_address, settings={"max_body_bytes": 5000}).client
+    shown = client.post("/v1/policies/shop/rank?explain=true", json=rank_body(user="u")).json()["ranking_id"]
+    stored = {}
+    for method, path in DECISIONS:
+        url = path.format(policy="shop", model="shop", ranking_id=shown, user="u", item="d0", name="page.js")
+        if method != "DELETE":
+            stored[path] = client.request(method, url, content=b"{}").headers["Cache-Control"]
+    told = client.get(f"/v1/policies/shop/rankings/{shown}")
+    assert told.json()["user"] == "u" and told.headers["Cache-Control"] == "no-store"
+    erased = client.delete("/v1/users/u")
+    assert erased.status_code == 200 and erased.headers["Cache-Control"] == "no-store"
+    assert client.get("/v1/nothing").headers["Cache-Control"] == "no-store"
+    assert client.post("/v1/policies/shop/rank", content=b" " * 6000).headers["Cache-Control"] == "no-store"
+    pages = {path for path, value in stored.items() if value != "no-store"}
+    assert pages == {"/", "/static/{name}"}
+
+
 def test_routes_know_who_asks(live: Start, sqlite_address: str) -> None:
     (token,) = with_keys(sqlite_address, {"name": "dashboard", "roles": ["read"]})
 

@@ -104,9 +104,12 @@ REFUSED = {
     "many headers": (GET + b"a: b\r\n" * 8_000 + b"\r\n", 431, "head_too_large"),
     "a long address": (b"GET /" + b"x" * 33_000 + b" HTTP/1.1\r\n\r\n", 431, "head_too_large"),
     "a long name": (GET + b"x" * 33_000 + b": y\r\n\r\n", 431, "head_too_large"),
+    "no host": (b"GET /healthz HTTP/1.1\r\n\r\n", 400, "no_host"),
+    "two hosts": (GET + b"HOST: localhost\r\n\r\n", 400, "no_host"),
+    "two hosts for HTTP/1.0": (GET.replace(b"1.1", b"1.0") + b"Host: b\r\n\r\n", 400, "no_host"),
     "no HTTP": (b"\x16\x03\x01 hello\r\n\r\n", 400, "not_http"),
     "no version": (b"GET / HTTP/9.7\r\n\r\n", 400, "not_http"),
-    "no address": (b"GET http://[ HTTP/1.1\r\n\r\n", 400, "not_http"),
+    "no address": (b"GET http://[ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "not_http"),
     "two lengths": (GET + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "not_http"),
     "a broken chunk": (CHUNKED + b"zz\r\n", 400, "not_http"),
     "long trailers": (CHUNKED + b"0\r\n" + b"a: b\r\n" * 8_000, 431, "head_too_large"),
@@ -145,6 +148,20 @@ def test_a_few_requests_ahead_of_their_answers_are_served(shared: Live) -> None:
     with connected(shared) as connection:
         connection.sendall(5 * (GET + b"\r\n") + GET + b"Connection: close\r\n\r\n")
         assert rest(connection).count(b"HTTP/1.1 200 ") == 6
+
+
+def test_http_1_0_needs_no_host(shared: Live) -> None:
+    with connected(shared) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert rest(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_request_without_a_host_is_refused_behind_others_that_have_one(shared: Live) -> None:
+    with connected(shared) as connection:
+        connection.sendall(GET + b"\r\n")
+        assert one_answer(connection).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nx: y\r\n\r\n")
+        check_refusal(rest(connection), 400, "no_host")
 
 
 def test_an_upgrade_is_answered_as_any_other_request(shared: Live) -> None:

@@ -51,6 +51,23 @@ def test_metrics_tell_the_state_without_ids(live: Start, sqlite_address: str) ->
     assert labels == {"policy", "constraint", "pair", "group", "outcome", "reason", "route", "status", "le"}
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/", "/metrics", "/v1/policies/shop/fairness", "/v1/nothing"])
+def test_head_is_answered_as_get_is_without_a_body(live: Start, sqlite_address: str, path: str) -> None:
+    running = live(sqlite_address)
+    told, head = running.client.get(path), running.client.head(path)
+    assert head.status_code == told.status_code and head.content == b""
+    own = {"x-request-id", "date"} | ({"content-length"} if path == "/metrics" else set())
+    wanted = {name: value for name, value in told.headers.items() if name not in own}
+    assert {name: head.headers.get(name) for name in wanted} == wanted
+    assert running.client.get("/healthz").json() == {"status": "ok"}, "the connection is whole"
+
+
+def test_head_changes_nothing(live: Start, sqlite_address: str) -> None:
+    client = live(sqlite_address).client
+    assert client.request("HEAD", "/v1/policies/shop/rank", json=rank_body()).status_code == 405
+    assert client.get("/v1/policies/shop").json()["rounds"] == 0
+
+
 def test_every_request_is_a_line_of_json_with_its_id(live: Start, sqlite_address: str) -> None:
     running = live(sqlite_address)
     written = io.StringIO()

@@ -129,6 +129,25 @@ def test_a_second_server_is_refused_also_through_a_link(started: Start, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "folder", "link.db"]
 
 
+@pytest.mark.parametrize("serving", [True, False])
+def test_a_store_with_two_names_is_refused_by_either(tmp_path: Path, serving: bool) -> None:
+    """SQLite keeps what is not in the file yet beside it, under its name: by the other name that would be missing."""
+    first, other = open_store(tmp_path / "store.db"), open_store(tmp_path / "other" / "link.db")
+    first.open(serving=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "link.db").hardlink_to(tmp_path / "store.db")
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"link\.db has 2 names \(hard links\)"):
+            other.open(serving=serving)
+    assert first.keys() == []
+    first.close()
+    with pytest.raises(StoreError, match=r"store\.db has 2 names"):
+        first.open(serving=serving)
+    (tmp_path / "other" / "link.db").unlink()
+    first.open(serving=serving)
+    first.close()
+
+
 def rights(folder: Path) -> dict[str, int]:
     return {path.name.removeprefix("store.db"): path.stat().st_mode & 0o777 for path in folder.iterdir()}
 

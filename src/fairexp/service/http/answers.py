@@ -128,7 +128,10 @@ def _internal() -> ServiceError:
 
 
 class Envelope:
-    """The outermost layer: a request id, security headers, a line in the log, and a shape for what nobody foresaw."""
+    """The outermost layer: a request id, security headers, a line in the log, and a shape for what nobody foresaw.
+
+    What does not say otherwise is stored by no browser and no proxy: most answers name users or what they were shown.
+    """
 
     def __init__(self, app: Callable[..., Awaitable[None]], *, metrics: Metrics) -> None:
         self._app = app
@@ -138,6 +141,9 @@ class Envelope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        method = scope["method"]
+        if method == "HEAD":  # as GET; the server sends no body, because its own scope goes on to say HEAD
+            scope = {**scope, "method": "GET"}
         request = Request(scope)
         given = request.headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
@@ -149,6 +155,8 @@ class Envelope:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] += [(b"x-request-id", request_id.encode()), (b"x-content-type-options", b"nosniff")]
+                if all(name.lower() != b"cache-control" for name, _ in message["headers"]):
+                    message["headers"].append((b"cache-control", b"no-store"))
             await send(message)
 
         try:
@@ -161,15 +169,15 @@ class Envelope:
         finally:
             route = getattr(scope.get("route"), "path", "-")
             self._metrics.requests.labels(route, str(status or 499)).inc()
-            self._log(request, route, status, time.perf_counter() - started)
+            self._log(request, method, route, status, time.perf_counter() - started)
             REQUEST_ID.reset(token)
 
-    def _log(self, request: Request, route: str, status: int, seconds: float) -> None:
+    def _log(self, request: Request, method: str, route: str, status: int, seconds: float) -> None:
         level = logging.WARNING if status >= 400 else logging.INFO
         if route in ("/healthz", "/readyz") or (route == "/metrics" and status < 400):
             level = logging.DEBUG
         if not REQUESTS.isEnabledFor(level):
             return
-        facts = {"method": request.method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
+        facts = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
         facts.update(request.scope.get("facts", {}))
         REQUESTS.log(level, "request", extra={"facts": facts})

@@ -36,7 +36,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._resting = True
         self._whole = True
         self._begun = False
-        self._head = self._unaccounted = 0
+        self._head = self._unaccounted = self._hosts = 0
         self._problem: tuple[int, str, str] | None = None
 
     # The connection
@@ -101,7 +101,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= MOST_PIPELINED:
             self._give_up(400, "too_many_requests_ahead", f"request: at most {MOST_PIPELINED} ahead of their answers")
-        self._head = self._unaccounted = 0
+        self._head = self._unaccounted = self._hosts = 0
         self._whole = False
         super().on_message_begin()
 
@@ -111,9 +111,13 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count(len(name) + len(value) + 4)
+        self._hosts += name.lower() == b"host"
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        least = self.parser.get_http_version() != "1.0"
+        if not least <= self._hosts <= 1:
+            self._give_up(400, "no_host", f"host: expected one such header, got {self._hosts or 'none'}")
         super().on_headers_complete()
         self.due = None
         self._waits_for_head = self._resting = False

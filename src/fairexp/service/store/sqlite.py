@@ -31,7 +31,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
-    """A database in the file at `path`, or where a symbolic link of that name leads: a file has one lock."""
+    """A database in the file at `path`, or where a symbolic link of that name leads: one file, one name, one lock."""
 
     failures = (sqlite3.Error,)
 
@@ -79,6 +79,7 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
     def _open_writer(self, *, serving: bool) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._close_to_others()
+        self._check_names()
         if serving:
             self._take_lock()
         writer = self._connect()
@@ -128,6 +129,15 @@ class SqliteDatabase(PooledDatabase[sqlite3.Connection]):
                 rights = stat.S_IMODE(file.stat().st_mode)
                 if rights & OTHERS:
                     _narrow(file, rights)
+
+    def _check_names(self) -> None:
+        """Whoever opens the file by another name takes another lock, and misses what the write-ahead log holds."""
+        n_names = self.path.stat().st_nlink
+        if n_names > 1:
+            raise StoreBusyError(
+                f"store: {self.path} has {n_names} names (hard links), by each of which another server could use it; "
+                "remove the others (find -samefile lists them), or give this server a copy"
+            )
 
     def _empty_log(self, writer: sqlite3.Connection) -> None:
         (busy, *_) = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
