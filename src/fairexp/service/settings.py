@@ -73,6 +73,8 @@ class ServerSettings(BaseModel):
     """most requests with feedback under way at once; more get a 503"""
     requests_per_second: Rate = 0
     """rate allowed to each key, unless the key has its own; 0 for no limit"""
+    unauthenticated_per_second: Rate = 10
+    """rate allowed to each address without a valid key; more get a 429; 0 for no limit"""
     snapshot_every: Whole = 1000
     """log entries between two snapshots of a policy"""
     kept_states: Whole = 100

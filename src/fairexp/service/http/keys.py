@@ -8,11 +8,12 @@ import ipaddress
 import re
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from fairexp.errors import ArgumentError
+from fairexp.service.http.tally import Tally
 from fairexp.service.policies.spec import NAME
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import AddAction, AddKey, Key, RevokeKey, Store, Write
@@ -30,6 +31,12 @@ FORWARDING = (
     "via",
 )
 _NOBODY = hashlib.sha256(b"nobody").digest()
+MOST_ADDRESSES = 10_000
+"""Addresses whose rate is known at once; beyond, those that asked longest ago begin with a full second."""
+
+
+class StrangerError(ServiceError):
+    """Nobody with a valid key: a 401, or a 429 where that came too often. Requests like it share a line of the log."""
 
 
 def new_key(
@@ -120,36 +127,80 @@ def _check_local(headers: Mapping[str, str]) -> None:
             raise ServiceError("host_not_allowed", f"{header}: an open server answers no proxy", status=403)
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """Requests that a key may still make now."""
+def network_of(address: str) -> str:
+    """What stands for whoever asks from this address: of IPv6 the first 64 bits, for the rest is theirs to choose.
 
-    tokens: float
-    at: float
+    >>> [network_of(address) for address in ("203.0.113.7", "::ffff:203.0.113.7", "2001:db8::1", "localhost", "")]
+    ['203.0.113.7', '203.0.113.7', '2001:db8::/64', 'unknown', 'unknown']
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    return str(found.ipv4_mapped or ipaddress.IPv6Network((int(found) >> 64 << 64, 64)))
+
+
+class Rates:
+    """How often each of many may ask: what one did not use comes back at its rate, up to that of a second.
+
+    At most `most` are remembered, those that asked last.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By name how many requests were left, and when that was."""
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def spend(self, name: str, rate: float, now: float) -> float:
+        """Take one request of `name`; 0, or how many seconds from `now` there will be one. A rate of 0 is no limit."""
+        if not rate:
+            return 0.0
+        most = max(rate, 1.0)
+        left, at = self._left.pop(name, (most, now))
+        left = min(most, left + (now - at) * rate)
+        wait = max(1.0 - left, 0.0) / rate
+        self._left[name] = (left if wait else left - 1.0, now)
+        if len(self._left) > self._most:
+            self._left.popitem(last=False)
+        return wait
 
 
 class Access:
     """Decides on requests from the keys that are in force; `keys` is replaced as a whole when they change.
 
     `open` lets everybody on this machine do everything, until there is a key in force: that closes it for good.
+    `refused` counts, by network, requests without a valid key.
     """
 
-    def __init__(self, *, open: bool, default_rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        open: bool,
+        default_rate: float = 0.0,
+        stranger_rate: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.keys: dict[str, Key] = {}
         self.known = False
         self.open = open
-        self._default_rate = default_rate
         self.clock = clock
-        self._buckets: dict[str, _Bucket] = {}
+        self.refused = Tally[str]()
+        self.strangers = Rates(MOST_ADDRESSES)
+        self._default_rate, self._stranger_rate = default_rate, stranger_rate
+        self._rates = Rates(MOST_ADDRESSES)
 
     def use(self, keys: Sequence[Key]) -> None:
         """Go by these keys from now on."""
         self.keys = {key.id: key for key in keys if key.revoked_at is None}
         self.open = self.open and not self.keys
         self.known = True
-        self._buckets = {key_id: bucket for key_id, bucket in self._buckets.items() if key_id in self.keys}
 
-    def check(self, role: str, *, token: str | None, headers: Mapping[str, str]) -> Key | None:
+    def check(self, role: str, *, token: str | None, headers: Mapping[str, str], address: str = "") -> Key | None:
         """The key that allows this, or a 401, 403 or 429; None where none is needed. `headers` are in small letters."""
         if role == PUBLIC:
             return None
@@ -158,32 +209,28 @@ class Access:
         if self.open:
             _check_local(headers)
             return None
-        key = self._identified(token)
-        if role not in key.roles and "admin" not in key.roles:
-            raise ServiceError("not_allowed", f"authorization: this key lacks the role {role!r}", status=403)
-        self._spend(key)
-        return key
-
-    def _identified(self, token: str | None) -> Key:
         key = key_of(token, self.keys)
         if key is None:
-            raise ServiceError(
-                "not_authenticated",
-                "authorization: expected a valid key, as `Authorization: Bearer fx_...`",
-                status=401,
-                field="authorization",
-            )
+            raise self._stranger(network_of(address))
+        if role not in key.roles and "admin" not in key.roles:
+            raise ServiceError("not_allowed", f"authorization: this key lacks the role {role!r}", status=403)
+        rate = key.rate or self._default_rate
+        wait = self._rates.spend(key.id, rate, self.clock())
+        if wait:
+            raise ServiceError("too_many_requests", f"rate: at most {rate:g} per second", status=429, retry_after=wait)
         return key
 
-    def _spend(self, key: Key) -> None:
-        rate = key.rate or self._default_rate
-        if not rate:
-            return
-        now, most = self.clock(), max(rate, 1.0)
-        bucket = self._buckets.setdefault(key.id, _Bucket(most, now))
-        bucket.tokens = min(most, bucket.tokens + (now - bucket.at) * rate)
-        bucket.at = now
-        if bucket.tokens < 1.0:
-            wait = (1.0 - bucket.tokens) / rate
-            raise ServiceError("too_many_requests", f"rate: at most {rate:g} per second", status=429, retry_after=wait)
-        bucket.tokens -= 1.0
+    def _stranger(self, network: str) -> StrangerError:
+        self.refused.note(network)
+        wait = self.strangers.spend(network, self._stranger_rate, self.clock())
+        expected = "expected a valid key, as `Authorization: Bearer fx_...`"
+        if not wait:
+            return StrangerError("not_authenticated", f"authorization: {expected}", status=401, field="authorization")
+        return StrangerError(
+            "too_many_requests",
+            f"authorization: {expected}; without one an address may make {self._stranger_rate:g} requests per second "
+            "(setting unauthenticated_per_second)",
+            status=429,
+            field="authorization",
+            retry_after=wait,
+        )

@@ -29,7 +29,7 @@ MEANINGS = {
     410: "The ranking's record has expired.",
     413: "The body is too large.",
     422: "Something in the request is wrong; `field` says what.",
-    429: "Too many requests with this key.",
+    429: "Too many requests with this key, or without a valid one.",
     503: "Starting, too much waits, or the store cannot keep anything; try again after `Retry-After`.",
 }
 

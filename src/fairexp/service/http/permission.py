@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.params import Depends
 
-from fairexp.service.http.keys import PUBLIC
+from fairexp.service.http.keys import PUBLIC, StrangerError
 from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
 from fairexp.service.store.base import Key
@@ -31,7 +31,13 @@ def allow(role: str, about: str = "") -> Depends:
         header = request.headers.get("authorization", "")
         token = header[7:] if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
         service = service_of(request)
-        key = request.state.key = service.access.check(role, token=token, headers=request.headers)
+        address = "" if request.client is None else request.client.host
+        try:
+            key = service.access.check(role, token=token, headers=request.headers, address=address)
+        except StrangerError:
+            request.scope["untold"] = True  # the log has a line for all of these
+            raise
+        request.state.key = key
         request.scope["facts"] = {"key": "-" if key is None else key.id}
         if about == ALL and key is not None and key.policies:
             raise not_allowed("all policies")

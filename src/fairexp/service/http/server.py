@@ -28,5 +28,6 @@ def server_config(service: Service, *, host: str = "127.0.0.1", port: int = 0) -
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=True,  # the address is the forwarded one, where a proxy of FORWARDED_ALLOW_IPS (here) forwards
         timeout_graceful_shutdown=int(service.settings.drain_seconds) or 1,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,6 +48,12 @@ WORKING_THREADS = 8
 WAITING_THREADS = 32
 """For what waits for the store, or for a policy at work: many, so that none waits for want of a thread."""
 
+TELL_SECONDS = 0.5
+"""Time between two looks whether there is anything to tell the log."""
+
+MOST_TOLD = 5
+"""Most addresses that a line of the log names."""
+
 BUSY_SECONDS = 10.0
 """How long a server waits at its start for the one before it to let go of the store."""
 
@@ -70,7 +77,11 @@ class Service:
     ) -> None:
         self.settings = settings or ServerSettings()
         self.engine = Engine(store, self.settings)
-        self.access = Access(open=open, default_rate=self.settings.requests_per_second)
+        self.access = Access(
+            open=open,
+            default_rate=self.settings.requests_per_second,
+            stranger_rate=self.settings.unauthenticated_per_second,
+        )
         self.changes = Changes(self.engine)
         most = self.settings.max_waiting_feedback
         self.feedback = Limit("requests with feedback", most=most, setting="max_waiting_feedback")
@@ -98,7 +109,7 @@ class Service:
     def start(self) -> None:
         """Begin to get ready; the health check answers meanwhile."""
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WAITING_THREADS, "fairexp-wait"))
-        self._tasks.append(asyncio.create_task(self._get_ready()))
+        self._tasks += [asyncio.create_task(self._get_ready()), asyncio.create_task(self._tell_the_log())]
 
     async def stop(self) -> None:
         """Keep what was taken, and let go of the store."""
@@ -106,6 +117,7 @@ class Service:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        self._tell(math.inf)
         await asyncio.to_thread(self.engine.close)
         self._threads.shutdown(wait=False)
         await asyncio.to_thread(self.reader.stop)
@@ -214,6 +226,18 @@ class Service:
             self.script = await asyncio.to_thread(Script.made)
         except Exception as error:  # a page without charts is no reason not to rank
             LOG.warning("the page has no charts", extra={"facts": {"problem": str(error)}})
+
+    async def _tell_the_log(self) -> None:
+        while True:
+            await asyncio.sleep(TELL_SECONDS)
+            self._tell(self.access.clock())
+
+    def _tell(self, now: float) -> None:
+        """Tell the log what happens too often for a line each time."""
+        if strangers := self.access.refused.take(now):
+            most = dict(strangers.most_common(MOST_TOLD))
+            facts = {"requests": strangers.total(), "addresses": len(strangers), "most": most}
+            LOG.warning("requests without a valid key", extra={"facts": facts})
 
     def _start_engine(self) -> None:
         if not self.engine.ready:
