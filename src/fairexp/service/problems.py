@@ -24,6 +24,19 @@ class ServiceError(FairexpError):
         super().__init__(message)
 
 
+class AboveLimitError(ServiceError):
+    """A 422 for a number above the limit that the `setting` of a policy sets.
+
+    >>> print(AboveLimitError("weight", 1e6, most=100.0, setting="max_weight"))
+    weight: expected at most 100, got 1e+06; the policy's setting max_weight may allow more
+    """
+
+    def __init__(self, field: str, given: float, *, most: float, setting: str) -> None:
+        self.setting = setting
+        message = f"{field}: expected at most {most:g}, got {given:g}; the policy's setting {setting} may allow more"
+        super().__init__("above_limit", message, field=field)
+
+
 class StoreError(FairexpError):
     """The store could not do what it was asked to: the disk is full, the database is gone, and the like."""
 

@@ -51,7 +51,8 @@ def environment() -> set[str]:
 def metrics_of(metrics: Metrics) -> dict[str, set[str]]:
     """The series that a service exports, each with its labels."""
     found: dict[str, set[str]] = {}
-    own = {each._name: each for each in (metrics.rank_seconds, metrics.feedback_events, metrics.requests)}
+    counted = (metrics.rank_seconds, metrics.feedback_events, metrics.requests, metrics.above_limit)
+    own = {each._name: each for each in counted}
     for family in metrics.registry.collect():
         labels = set(getattr(family, "_labelnames", ()) or getattr(own.get(family.name), "_labelnames", ()))
         if family.type == "histogram":

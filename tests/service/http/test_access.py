@@ -350,7 +350,9 @@ class Flood:
         self.running, self._caplog, self.now = running, caplog, 0.0
         running.service.access.clock = lambda: self.now
 
-    def ask(self, n: int, *, address: str = "203.0.113.7", path: str = "/v1/policies", token: str = "none") -> list[int]:
+    def ask(
+        self, n: int, *, address: str = "203.0.113.7", path: str = "/v1/policies", token: str = "none"
+    ) -> list[int]:
         headers = {"X-Forwarded-For": address, "Authorization": f"Bearer {token}"}
         return [self.running.client.get(path, headers=headers).status_code for _ in range(n)]
 

@@ -14,7 +14,7 @@ from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.considered import Floats32
 from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.problems import ServiceError, invalid
+from fairexp.service.problems import AboveLimitError, ServiceError, invalid
 
 
 def candidates_of(asked: Asked, runtime: Runtime, read_for: Columns) -> Candidates:
@@ -29,6 +29,8 @@ def candidates_of(asked: Asked, runtime: Runtime, read_for: Columns) -> Candidat
         raise ServiceError(code, message, status=status, field=field)
     if runtime.needs_query_id:
         _check_query(asked, runtime)
+    if asked.special.weight > spec.max_weight:
+        raise AboveLimitError("weight", asked.special.weight, most=spec.max_weight, setting="max_weight")
     groups, features = _paths(asked, spec)
     return Candidates(
         ids=asked.ids,

@@ -253,7 +253,8 @@ class Engine:
                 live.keep(opened)
             if self.archive.has_expired(live, opened.shown.at):
                 raise ranking_expired()
-            fresh = fresh_events(opened, events, runtime.spec, self.settings.max_events)
+            most, most_exposure = self.settings.max_events, runtime.most_exposure
+            fresh = fresh_events(opened, events, runtime.spec, most=most, most_exposure=most_exposure)
             n_duplicates = len(events) - len(fresh)
             at = self.clock()
             if not fresh and not (final and not opened.taught) and not runtime.measures(opened, seen, at=at):

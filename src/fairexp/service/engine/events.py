@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.log.feedback import Event
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.problems import ServiceError, invalid
+from fairexp.service.problems import AboveLimitError, ServiceError, invalid
 
 
 class EventError(ServiceError):
@@ -35,8 +35,10 @@ class GivenEvent:
     exposure: float | None = None
 
 
-def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: PolicySpec, most: int) -> list[Event]:
-    """The events that have not been seen before, checked against what was shown."""
+def fresh_events(
+    opened: OpenRanking, events: Sequence[GivenEvent], spec: PolicySpec, *, most: int, most_exposure: float
+) -> list[Event]:
+    """The events that have not been seen before, checked against what was shown and what the policy allows."""
     ids, rules = opened.shown.ids, spec.feedback
     fresh: dict[str, Event] = {}
     for number, given in enumerate(events):
@@ -45,6 +47,9 @@ def fresh_events(opened: OpenRanking, events: Sequence[GivenEvent], spec: Policy
             known = ", ".join(dict.fromkeys([*rules.events, *rules.viewed]))
             problem = invalid(f"{where}.type", repr(given.type[:80]), f"an event of the policy ({known})")
             raise EventError("undeclared_type", problem)
+        if given.exposure is not None and given.exposure > most_exposure:
+            field, setting = f"{where}.exposure", "feedback.max_exposure"
+            raise AboveLimitError(field, given.exposure, most=most_exposure, setting=setting)
         position = _position(given, ids, opened.shown.first, where)
         weight = rules.events.get(given.type, 0.0) if given.weight is None else given.weight
         event_id = f"{given.type}:{position}" if given.id is None else given.id

@@ -64,6 +64,7 @@ class Runtime:
         self.scaling = DeclaredScale(spec)
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.depth)
+        self.most_exposure = spec.feedback.max_exposure * float(self.curve.max())
         self.accounts = spec.accounts
         self.drawn = DrawnAccounts(ranker, self.accounts)
         self.is_fair = ranker.keeps_tolerance

@@ -50,6 +50,12 @@ class Metrics:
         self.requests = Counter(
             "fairexp_requests_total", "Requests by route and status.", ["route", "status"], registry=self.registry
         )
+        self.above_limit = Counter(
+            "fairexp_above_limit_total",
+            "Requests rejected for a value above a limit of the policy.",
+            ["policy", "limit"],
+            registry=self.registry,
+        )
         self._recent: dict[str, deque[float]] = {}
         self.registry.register(self)
 

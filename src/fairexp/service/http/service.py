@@ -7,9 +7,9 @@ import contextvars
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,10 +31,11 @@ from fairexp.service.http.answers import read_body
 from fairexp.service.http.connections import Connections
 from fairexp.service.http.keys import Access
 from fairexp.service.http.metrics import Metrics
+from fairexp.service.http.tally import Tally
 from fairexp.service.limit import Limit
 from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.service.problems import ServiceError, StoreBusyError, StoreError
+from fairexp.service.problems import AboveLimitError, ServiceError, StoreBusyError, StoreError
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import Fields, Store, Table
 from fairexp.service.views.page.cache import ChartCache
@@ -52,7 +53,7 @@ TELL_SECONDS = 0.5
 """Time between two looks whether there is anything to tell the log."""
 
 MOST_TOLD = 5
-"""Most addresses that a line of the log names."""
+"""Most addresses, or limits, that a line of the log names."""
 
 BUSY_SECONDS = 10.0
 """How long a server waits at its start for the one before it to let go of the store."""
@@ -92,6 +93,7 @@ class Service:
             self.engine, self.feedback, budget=self.budget, reader=self.reader, connections=self.connections
         )
         self._threads = ThreadPoolExecutor(WORKING_THREADS, thread_name_prefix="fairexp-work")
+        self._above_limit = Tally[str]()
         self.charts = ChartCache()
         self.script: Script | None = None
         self._policies = dict(policies or {})
@@ -140,7 +142,7 @@ class Service:
     ) -> Ranked:
         """A ranking that is on disk; a 503 if too many of the policy wait already."""
         queue = self.engine.policy(policy).queue
-        with queue.rankings.place():
+        with queue.rankings.place(), self._counting(policy):
             call = partial(self.engine.rank, policy, ask, request_id=request_id, asked=asked, after=after)
             ranked = await queue.rank(partial(self.in_thread, call))
             await _on_disk(ranked.kept)
@@ -152,10 +154,21 @@ class Service:
         """What was made of feedback that is on disk; its request has a place in `feedback`, however many it brings."""
         live = self.engine.policy_of(ranking_id)
         call = partial(self.engine.learn, ranking_id, events, final=final, seen=seen)
-        learned = await live.queue.learn(partial(self.in_thread, call))
+        with self._counting(live.row.name):
+            learned = await live.queue.learn(partial(self.in_thread, call))
         await _on_disk(learned.kept)
         self.metrics.learned(live.row.name, learned)
         return learned
+
+    @contextmanager
+    def _counting(self, policy: str) -> Iterator[None]:
+        """Count what is rejected because it is above a limit of the policy."""
+        try:
+            yield
+        except AboveLimitError as error:
+            self.metrics.above_limit.labels(policy, error.setting).inc()
+            self._above_limit.note(f"{policy}: {error.setting}")
+            raise
 
     def expected(self, policy: str) -> Columns:
         """What the policy's requests bring; a 404 or a 503 if one would be refused: told before its body is read."""
@@ -238,6 +251,9 @@ class Service:
             most = dict(strangers.most_common(MOST_TOLD))
             facts = {"requests": strangers.total(), "addresses": len(strangers), "most": most}
             LOG.warning("requests without a valid key", extra={"facts": facts})
+        if limits := self._above_limit.take(now):
+            facts = {"requests": limits.total(), "most": dict(limits.most_common(MOST_TOLD))}
+            LOG.warning("values above a limit of the policy", extra={"facts": facts})
 
     def _start_engine(self) -> None:
         if not self.engine.ready:

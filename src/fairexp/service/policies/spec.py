@@ -60,7 +60,8 @@ FeatureOrName = Annotated[Annotated[Label, Tag("~name")] | Annotated[Feature, Ta
 class FeedbackSpec(Strict):
     """How events become clicks: a position counts as clicked once its events' weights add up to `threshold`.
 
-    Events of the types `viewed` say that a position was seen. With several `grades`, a click is worth as many of them
+    Events of the types `viewed` say that a position was seen, and may bring what exposure was measured: at most
+    `max_exposure` times the largest of the policy's curve. With several `grades`, a click is worth as many of them
     as its weights have thresholds, for rankers that can use that.
     """
 
@@ -68,6 +69,7 @@ class FeedbackSpec(Strict):
     threshold: Positive = 1.0
     grades: Annotated[int, Field(ge=1, le=10)] = 1
     viewed: list[Label] = Field(default=["viewed"], max_length=20)
+    max_exposure: Annotated[float, Field(gt=0, le=1e6)] = 1.0
     window_seconds: Positive = 86_400.0
 
 
@@ -173,6 +175,9 @@ class PolicySpec(Strict):
     length: Annotated[int, Field(ge=1)] = 10
     pages: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1, description="How many rankings of that length may continue each other."
+    )
+    max_weight: Annotated[float, Field(gt=0, le=1e6)] = Field(
+        default=100.0, description="The largest weight that a request may have."
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     prior: PriorSpec | None = None
