@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fairexp.errors import ArgumentError
 from fairexp.interleaving import METHODS, Comparison, compare, interleave
@@ -15,6 +16,9 @@ from fairexp.types import Query
 from fairexp.users import load_user
 from tests.rankers.simulation import small_world
 
+LISTS = [[0, 1, 2, 3, 4, 5], [3, 0, 5, 1, 2, 4], [5, 4, 3, 2, 1, 0]]
+UNEVEN = [[0, 1, 2], [3, 0, 5, 1, 2, 4]]
+REPETITIONS = 300
 FAR = 4.0
 """Standard errors that a mean of nothing but chance does not reach with these seeds."""
 
@@ -45,27 +49,45 @@ def models(*noise):
 def test_clicks_that_go_by_position_alone_prefer_nobody(method):
     """However the chance of a click depends on the position, also where one list is better."""
     rng = np.random.default_rng(4)
-    lists = [[0, 1, 2, 3, 4, 5], [3, 0, 5, 1, 2, 4], [5, 4, 3, 2, 1, 0]]
     for chance in (np.array([0.9, 0.5, 0.2, 0.1]), np.array([0.2, 0.2, 0.2, 0.9])):
         credits = []
-        for _ in range(300 if method == "optimised" else 2000):
-            mixed = interleave(lists[:2] if method == "optimised" else lists, length=4, method=method, seed=rng)
+        for _ in range(2000):
+            mixed = interleave(LISTS, length=4, method=method, seed=rng)
             credits.append(mixed.credit(rng.random(4) < chance))
         ahead = np.array(credits) - np.mean(credits, axis=1, keepdims=True)
         errors = ahead.std(axis=0) / np.sqrt(len(ahead))
         assert (np.abs(ahead.mean(axis=0)) < FAR * errors).all()
 
 
+@pytest.mark.parametrize("n_visits", [2, 7, 40])
+@pytest.mark.parametrize("lists", [LISTS[:2], LISTS, UNEVEN], ids=["two", "three", "of different lengths"])
+@pytest.mark.parametrize("method", list(METHODS))
+def test_chance_names_a_winner_as_rarely_as_the_level_says(method, lists, n_visits):
+    """Clicks by position alone: any winner, by p-value or by an interval without 1/2, is a false alarm."""
+    rng, by_p, by_interval, n_pairs = np.random.default_rng(7), 0, 0, 0
+    for _ in range(REPETITIONS):
+        comparison = Comparison([str(number) for number in range(len(lists))])
+        for _ in range(n_visits):
+            mixed = interleave(lists, length=6, method=method, seed=rng)
+            comparison.add(mixed, rng.random(6) < [0.9, 0.5, 0.3, 0.2, 0.4, 0.4])
+        pairs = comparison.pairs()
+        by_p += any(row.p < 0.05 for row in pairs)  # Holm: once for all pairs
+        by_interval += sum(row.low > 0.5 or row.high < 0.5 for row in pairs)
+        n_pairs += len(pairs)
+    assert by_p <= stats.binom.isf(1e-4, REPETITIONS, 0.05)
+    # An interval speaks for its pair alone; those of one repetition are not independent.
+    assert by_interval / n_pairs <= stats.binom.isf(1e-4, REPETITIONS, 0.05) / REPETITIONS
+
+
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.parametrize("user", ["perfect", "informational"])
 def test_the_better_ranker_wins(method, user):
-    visits = 300 if method == "optimised" else 1500
-    found = compare(models(0.2, 2.0), stream(visits, 3, user=user), method=method, seed=0).pairs()
-    assert len(found) == 1 and found[0].visits == visits
+    found = compare(models(0.2, 2.0), stream(1500, 3, user=user), method=method, seed=0).pairs()
+    assert len(found) == 1 and found[0].visits == 1500
     assert found[0].low > 0.5 and found[0].p < 0.001
 
 
-@pytest.mark.parametrize("method", ["team-draft", "probabilistic"])
+@pytest.mark.parametrize("method", list(METHODS))
 def test_three_rankers_come_out_in_their_order_at_once(method):
     rankers = models(0.0, 0.7, 3.0)
     rows = compare(rankers, stream(2000, 5), method=method, seed=0).pairs()
@@ -73,7 +95,7 @@ def test_three_rankers_come_out_in_their_order_at_once(method):
     assert all(row.low > 0.5 and row.p < 0.01 for row in rows)
 
 
-@pytest.mark.parametrize("method", ["team-draft", "probabilistic"])
+@pytest.mark.parametrize("method", list(METHODS))
 def test_swapping_the_rankers_turns_the_win_rate_round(method):
     rankers = models(0.2, 2.0)
     forwards = compare(rankers, stream(800, 3), method=method, seed=0).pairs()[0]

@@ -12,7 +12,6 @@
 from fairexp.interleaving.comparison import Comparison, Pair, compare
 from fairexp.interleaving.methods import METHODS, interleave, mix
 from fairexp.interleaving.mixed import Interleaved
-from fairexp.interleaving.optimised import Optimised, optimised
 from fairexp.interleaving.probabilistic import Probabilistic, probabilistic
 from fairexp.interleaving.team_draft import TeamDraft, team_draft
 
@@ -20,14 +19,12 @@ __all__ = [
     "METHODS",
     "Comparison",
     "Interleaved",
-    "Optimised",
     "Pair",
     "Probabilistic",
     "TeamDraft",
     "compare",
     "interleave",
     "mix",
-    "optimised",
     "probabilistic",
     "team_draft",
 ]

@@ -15,7 +15,7 @@ from fairexp.errors import ArgumentError
 from fairexp.interleaving.methods import mix
 from fairexp.interleaving.mixed import Interleaved
 from fairexp.randomness import Seed, make_rng
-from fairexp.statistics.intervals import effect
+from fairexp.statistics.intervals import signed_effect
 from fairexp.statistics.paired import holm
 from fairexp.types import Query
 
@@ -32,7 +32,7 @@ class Pair:
     """How often `first` was preferred to `second` over `visits`, where a tie is half a win.
 
     `low` to `high` is the 95% interval of `win_rate`, and `p` the two-sided p-value of 1/2, corrected for the number of
-    pairs (Holm); all None from a single visit.
+    pairs (Holm); all None from a single visit. Student's t and a sign test must agree on a winner.
     """
 
     first: str
@@ -75,7 +75,7 @@ class Comparison:
         """A row for each pair of rankers, in the order of `names`; none before the first visit."""
         if not self._outcomes[0]:
             return []
-        found = [effect(outcomes) for outcomes in self._outcomes]
+        found = [signed_effect(outcomes) for outcomes in self._outcomes]
         corrected = holm([each.p for each in found])
         rows = []
         for (a, b), each, p in zip(self._couples, found, corrected, strict=True):

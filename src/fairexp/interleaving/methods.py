@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.interleaving.mixed import Interleaved
-from fairexp.interleaving.optimised import optimised
 from fairexp.interleaving.probabilistic import probabilistic
 from fairexp.interleaving.team_draft import team_draft
 from fairexp.randomness import Seed, make_rng
@@ -21,7 +20,6 @@ from fairexp.validation import check_choice
 METHODS: dict[str, Callable[..., Interleaved]] = {
     "team-draft": team_draft,
     "probabilistic": probabilistic,
-    "optimised": optimised,
 }
 
 

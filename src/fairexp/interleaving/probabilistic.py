@@ -42,11 +42,11 @@ def probabilistic(scores: Floats, *, length: int, rng: np.random.Generator) -> P
     than two rankers Schuth and others, "Probabilistic multileave for online retrieval evaluation", SIGIR 2015. Both
     sample who placed what; here the sum over all assignments is exact.
     """
-    m = check_scores(scores, length)
+    m, n_credited = check_scores(scores, length)
     n = scores.shape[1]
     shown, chances, uniforms = np.empty(m, dtype=np.int64), np.empty((m, len(scores))), rng.random(n + m)
     draw(scores, uniforms[:n], uniforms[n:], RANK_POWER, shown, chances)
-    return Probabilistic(shown, chances)
+    return Probabilistic(shown, n_credited, chances)
 
 
 def marginal_preferences(chances: Floats, clicks: Bools, base: int) -> Floats:

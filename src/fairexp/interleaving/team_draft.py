@@ -36,10 +36,10 @@ def team_draft(scores: Floats, *, length: int, rng: np.random.Generator) -> Team
     rankers Schuth, Sietsma, Whiteson, Lefortier and de Rijke, "Multileaved comparisons for fast online evaluation",
     CIKM 2014.
     """
-    m = check_scores(scores, length)
+    m, n_credited = check_scores(scores, length)
     shown, team = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     draft(scores, rng.random(scores.shape[1] + m), shown, team)
-    return TeamDraft(shown, team, len(scores))
+    return TeamDraft(shown, n_credited, team, len(scores))
 
 
 def clicks_by_team(team: Ints, clicks: Bools | Ints, n_rankers: int) -> Floats:

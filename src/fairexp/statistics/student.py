@@ -1,4 +1,4 @@
-"""Student's t distribution: the two functions of it that intervals and tests need."""
+"""Tails of Student's t distribution and of throws of a fair coin, which intervals and tests need."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ def quantile(freedom: float, p: float) -> float:
         else:
             high = middle
     return high
+
+
+def fair_coin_tail(heads: int, tails: int) -> float:
+    """The probability of at least so many heads, of as many throws of a fair coin.
+
+    >>> round(fair_coin_tail(6, 1), 12) == 8 / 128
+    True
+    """
+    return 1.0 if heads == 0 else _beta_share(heads, tails + 1.0, 0.5, 0.5)
 
 
 def _beta_share(a: float, b: float, x: float, rest: float) -> float:
