@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fairexp import PDGD, FixedScores, PairRank, RandomRanker
 from fairexp.arrays import Floats
@@ -79,8 +80,9 @@ def test_ips_and_dr_are_unbiased_and_their_intervals_cover(logs: list[BanditLog]
     for estimator in ("ips", "dr"):
         effects = [getattr(each, estimator) for each in found]
         assert distance(np.array([each.mean for each in effects]), truth) < 3.0
-        covered = sum(each.low <= truth <= each.high for each in effects)
-        assert covered >= 0.85 * N_LOGS  # 95% nominal: fewer than 51 of 60 has a chance below 1 in 1,000
+        given = [each for each in effects if each.low is not None]
+        missed = sum(not each.low <= truth <= each.high for each in given)
+        assert len(given) >= 0.7 * N_LOGS and missed <= stats.binom.isf(1e-3, len(given), 0.05)
     means = {name: np.mean([getattr(each, name).mean for each in found]) for name in ("ips", "snips", "dr")}
     spreads = {name: np.std([getattr(each, name).mean for each in found]) for name in ("ips", "snips", "dr")}
     assert means["snips"] == pytest.approx(truth, abs=0.1 * truth)

@@ -112,3 +112,46 @@ def test_what_is_not_known_is_not_made_up() -> None:
     assert evaluate(fair, FairCo(2, length=LENGTH, merit=[1.0, 1.0], seed=0), n_draws=5).lists is None
     assert evaluate(log, RandomRanker(2, length=2)).lists is None
     assert evaluate(replace(log, log_list=None), RandomRanker(2, length=LENGTH)).lists is None
+
+
+FEW_CARRY = (FixedScores([-1.0, 0.2], length=LENGTH, seed=0), 0.5)
+MANY_CARRY = (FixedScores([1.0, 0.2], length=LENGTH, seed=0), 1.0)
+LACKING = (PDGD(2, length=LENGTH, seed=0), 1.0)
+
+
+@pytest.mark.parametrize("case", [FEW_CARRY, MANY_CARRY, LACKING], ids=["few carry", "many carry", "log lacks some"])
+def test_an_interval_that_is_given_covers_the_truth(case: tuple[Ranker, float]) -> None:
+    """Of targets that the log rarely shows the intervals would cover a third of the time: they have none."""
+    target, learning_rate = case
+    truth, given, missed = true_value(target, "cascade"), 0, 0
+    for seed in range(N_LOGS // 2):
+        logger = PDGD(2, length=LENGTH, learning_rate=learning_rate, seed=seed)
+        found = evaluate(a_log(logger, "cascade", seed), target, n_draws=5, seed=seed).lists
+        assert found is not None and (found.low is None) == (found.high is None) == (found.p is None)
+        if found.low is not None and found.high is not None:
+            given += 1
+            missed += not found.low <= truth <= found.high
+    assert missed <= stats.binom.isf(1e-3, max(given, 1), 0.05)
+    if case is MANY_CARRY:
+        assert given >= N_LOGS / 4  # the rule is not met by giving none
+    if case is FEW_CARRY:
+        assert given <= N_LOGS / 8
+
+
+def test_weights_that_are_off_take_the_interval_away() -> None:
+    log = a_log(RandomRanker(2, length=LENGTH, seed=3), "cascade", 3)
+    target = RandomRanker(2, length=LENGTH, seed=9)
+    assert evaluate(log, target).lists.low is not None  # type: ignore[union-attr]
+    found = evaluate(replace(log, log_list=log.log_list - 0.1, propensity=0.9 * log.propensity), target)
+    assert found.list_rounds == pytest.approx(ROUNDS) == found.effective_rounds
+    assert found.lists is not None and found.lists.mean > 0.0
+    assert [each.low for each in (found.lists, found.ips, found.snips, found.dr)] == [None] * 4
+    assert found.logged.low is not None
+
+
+def test_a_log_without_a_click_on_what_the_target_shows_gives_no_interval() -> None:
+    """No spread is no certainty: where clicks are rare, none among a few hundred rounds is likely."""
+    log = a_log(RandomRanker(2, length=LENGTH, seed=3), "cascade", 3)
+    found = evaluate(replace(log, reward=np.zeros(len(log.reward))), RandomRanker(2, length=LENGTH, seed=9))
+    assert found.list_rounds == pytest.approx(ROUNDS)
+    assert found.lists is not None and (found.lists.mean, found.lists.low, found.ips.low) == (0.0, None, None)

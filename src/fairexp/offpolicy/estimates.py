@@ -15,7 +15,7 @@ KDD 2018; Swaminathan and Joachims, NeurIPS 2015 (SNIPS); Dudik, Langford and Li
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,12 @@ from fairexp.randomness import Seed, make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.statistics.intervals import Effect, effect
 from fairexp.validation import check_count
+
+MIN_ROUNDS = 10
+"""An estimate that fewer effective rounds carry has no interval: it would cover the truth far too rarely."""
+
+ROUNDING = 1e-9
+"""A mean weight that is off by less than this is off by rounding."""
 
 Progress = Callable[[int, int], object]
 """Called with how many contexts are done, and of how many."""
@@ -44,6 +50,10 @@ class Evaluation:
     `ips`, `snips` and `dr` weigh positions: for users whose click depends on the document and its position. `lists`
     weighs whole lists: for all users. It is None where the log or the target does not know how probable a list is;
     `list_rounds` are its effective rounds.
+
+    An estimate has an interval where at least `MIN_ROUNDS` effective rounds carry it, by their weights and by their
+    weighted clicks, and where the 95% interval of its mean weight includes 1. Else what the log lacks is likely to
+    matter more than what the interval measures.
     """
 
     ips: Effect
@@ -86,18 +96,32 @@ def evaluate(
         entries = mine[log.rounds]
         residual[entries] = log.reward[entries] - values[log.rows[entries], log.positions[entries]]
     clicks, weighed = _by_round(log, log.reward), _by_round(log, weights * log.reward)
-    total, whole = _by_round(log, weights), _list_weights(log, target)
+    total, wanted, whole = _by_round(log, weights), _wanted(log, chances), _list_weights(log, target)
+    supported = _is_supported(total, wanted, weighed)
     return Evaluation(
-        ips=effect(weighed),
-        snips=_self_normalised(log, weights),
-        dr=effect(expected + _by_round(log, weights * residual)),
+        ips=_given(effect(weighed), supported),
+        snips=_given(_self_normalised(log, weights), supported),
+        dr=_given(effect(expected + _by_round(log, weights * residual)), supported),
         logged=effect(clicks),
-        mean_weight=float(weights.sum() / max(_wanted(log, chances), 1e-300)),
+        mean_weight=float(weights.sum() / max(wanted.sum(), 1e-300)),
         effective_rounds=_effective(total),
         largest_weight=float(weights.max()),
-        lists=None if whole is None else effect(whole * clicks),
+        lists=None if whole is None else _given(effect(whole * clicks), _is_supported(whole, 1.0, whole * clicks)),
         list_rounds=0.0 if whole is None else _effective(whole),
     )
+
+
+def _is_supported(weights: Floats, wanted: Floats | float, weighed: Floats) -> bool:
+    """Whether `weights` (T,), of which `wanted` (T,) are expected, and `weighed` clicks (T,) support an interval."""
+    if min(_effective(weights), _effective(weighed)) < MIN_ROUNDS:
+        return False
+    off = effect(weights - wanted)
+    return off.half_width is not None and abs(off.mean) <= off.half_width + ROUNDING
+
+
+def _given(estimate: Effect, supported: bool) -> Effect:
+    """`estimate`, without its interval where the log does not support one."""
+    return estimate if supported else replace(estimate, low=None, high=None, p=None, error=None)
 
 
 def _chances(log: BanditLog, target: Ranker, n_draws: int, seed: Seed, on_progress: Progress | None) -> Floats:
@@ -142,10 +166,10 @@ def _by_round(log: BanditLog, values: Floats) -> Floats:
     return np.bincount(log.rounds, weights=values, minlength=log.n_rounds).astype(np.float64, copy=False)
 
 
-def _wanted(log: BanditLog, chances: Floats) -> float:
-    """What the weights sum up to in expectation: the positions that were shown and that the target fills."""
+def _wanted(log: BanditLog, chances: Floats) -> Floats:
+    """What the weights of a round (T,) sum up to in expectation: positions that were shown and that the target fills."""
     filled = np.add.reduceat(chances, log.starts[:-1], axis=0)
-    return float(filled[log.context[log.rounds], log.positions].sum())
+    return _by_round(log, filled[log.context[log.rounds], log.positions])
 
 
 def _self_normalised(log: BanditLog, weights: Floats) -> Effect:

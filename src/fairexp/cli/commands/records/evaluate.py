@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from fairexp.rankers.base import Ranker
     from fairexp.statistics.intervals import Effect
 
-FEW = 30
-"""So few effective rounds say little."""
-
 
 def evaluate(
     log: Annotated[
@@ -50,7 +47,7 @@ def evaluate(
     """Estimate what a ranker would earn, from the clicks on what another has shown.
 
     Clicks for each list, by inverse propensities (IPS), self-normalised (SNIPS) and doubly robust (DR), with 95%
-    intervals. They hold for users whose click on a document depends on it and its position, not on the other documents.
+    intervals where enough rounds carry them. They hold for users whose click on a document depends on it and its position, not on the other documents.
     By whole lists, where their probabilities are known, holds for all users and is noisier.
     """
     from fairexp.cli.printing.tables import output_console
@@ -127,23 +124,22 @@ def _interval(value: Effect) -> str:
 
 
 def _warnings(found: Evaluation, target: Ranker) -> list[str]:
+    from fairexp.offpolicy.estimates import MIN_ROUNDS
+
     told = []
-    if found.effective_rounds < FEW:
-        told.append("the log shows what this ranker would show too rarely to tell: do not rely on the intervals.")
-    if not 0.9 < found.mean_weight < 1.1:
+    needs = f"An interval takes {MIN_ROUNDS} effective rounds, some of them with clicks, and weights whose mean is 1."
+    if found.ips.low is None:
         told.append(
-            f"weights have a mean of {found.mean_weight:.3f} and should have 1: the log lacks some of what this ranker "
-            "would show, or its propensities are wrong."
+            f"no intervals: the log is worth {found.effective_rounds:,.0f} rounds of this ranker's own, with a mean "
+            f"weight of {found.mean_weight:.3f}. {needs}"
         )
     if found.lists is None:
         told.append(
             "how probable whole lists are is not known here: these estimates hold for position-based users alone, not "
             "for users who leave after a good document."
         )
-    elif found.list_rounds < FEW:
-        told.append(
-            f"by whole lists the log is worth {found.list_rounds:,.0f} rounds: too few to rely on that interval."
-        )
+    elif found.lists.low is None:
+        told.append(f"no interval by whole lists: by them the log is worth {found.list_rounds:,.0f} rounds. {needs}")
     if target.keeps_account:
         told.append("it keeps an account of exposure; this is the value of its next list, the account being as it is.")
     return told
