@@ -55,14 +55,16 @@ def played(data: str, user: str, ranker: str, pair: tuple[int, int], values: dic
     return Played(data, user, pair[1], pair[0], ranker, parameters, key, result, points)
 
 
-def made_up(n_pairs: int = 5, *, changes: dict[str, dict[str, float]] | None = None, **extra: Any) -> Results:
+def made_up(
+    n_pairs: int = 5, *, changes: dict[str, dict[str, float]] | None = None, seed: int = 5, **extra: Any
+) -> Results:
     """Results for the small experiment's settings, with noise that rankers share in part."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
     experiment = small()
     main, sweep = [], []
     for data in experiment.data:
         for user in experiment.users:
-            for pair in [(seed, 1) for seed in range(n_pairs)]:
+            for pair in [(number, 1) for number in range(n_pairs)]:
                 shared = rng.normal()
                 for ranker, base in BASE.items():
                     values = {**base, **(changes or {}).get(ranker, {})}

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fairexp.experiments.claims.judgement import (
     CONTRADICTED,
@@ -21,7 +23,7 @@ from fairexp.experiments.plan.spec import RankerSpec
 from fairexp.measures import FINAL_UF, UF
 from fairexp.statistics.intervals import effect
 from fairexp.statistics.paired import holm
-from tests.experiments.made_up import made_up
+from tests.experiments.made_up import BASE, made_up
 
 ENDS = ("random-exploration-is-not-fair", "faster-learners-less-fair")
 """Claims about the gap after the last round."""
@@ -194,3 +196,30 @@ def test_a_gap_that_ends_at_nothing_is_compared_by_difference() -> None:
     assert findings and {one.part.scale for one in findings} == {"difference"}
     assert all(abs(one.part.effect.mean) < 1e3 for one in findings)
     assert not FINAL_UF.by_ratio and not UF.by_ratio
+
+
+ABOUT_EQUALS = {
+    "pairrank-best-online",
+    "fairness-costs-online",
+    "fairexp-above-fairco",
+    "fairexp-above-unconstrained",
+    "fairco-worst-online",
+    "fairexp-lowest-unfairness",
+    "fairco-less-fair",
+    "fairness-slows-learning",
+    "unbalanced-groups-slow-more",
+    "faster-learners-less-fair",
+}
+"""Claims that are neither true nor false of rankers that are all alike."""
+
+
+@pytest.mark.parametrize("n_pairs", [3, 8])
+def test_of_rankers_that_are_all_alike_chance_decides_as_rarely_as_the_level_says(n_pairs: int) -> None:
+    alike, repetitions = dict.fromkeys(BASE, BASE["pairrank"]), 200
+    verdicts: Counter[str] = Counter()
+    for seed in range(repetitions):
+        findings = judge_all(made_up(n_pairs, changes=alike, seed=seed))
+        verdicts.update({one.claim.id for one in findings if one.verdict != UNDECIDED} & ABOUT_EQUALS)
+        assert {one.claim.id for one in findings} >= ABOUT_EQUALS
+    bound = stats.binom.isf(1e-4, repetitions, 0.05)
+    assert all(n <= bound for n in verdicts.values()), verdicts

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.experiments.frontier.lines import Line, Point, lines_of
 from fairexp.experiments.frontier.tables import frontier_record
@@ -110,3 +112,26 @@ def test_rivals_are_swept_over_what_they_declare_or_what_is_given() -> None:
         swept({"pdgd": []})
     with pytest.raises(ArgumentError, match=r"sweep.rivals.*nobody"):
         swept({"nobody": []})
+
+
+@pytest.mark.parametrize("n_seeds", [3, 10])
+@pytest.mark.parametrize("slope", [0.0, 2.0, 10.0])
+def test_chance_puts_a_ranker_ahead_or_behind_as_rarely_as_the_level_says(slope: float, n_seeds: int) -> None:
+    """Two rankers of one curve, at other points of it, whose NDCG and unfairness are both measured with noise."""
+    rng, repetitions, alarms = np.random.default_rng(3), 300, 0
+    pairs = [(seed, 1) for seed in range(n_seeds)]
+    for _ in range(repetitions):
+        difficulty = rng.normal(size=n_seeds)
+
+        def drawn(ranker: str, levels: range, shift: float, difficulty: Floats = difficulty) -> Line:
+            points = []
+            for level in (number + shift for number in levels):
+                online = 100.0 + slope * level + difficulty + rng.normal(size=n_seeds)
+                gaps = np.exp(level + 0.1 * rng.normal(size=n_seeds))
+                online_of, gap_of = (dict(zip(pairs, map(float, each), strict=True)) for each in (online, gaps))
+                points.append(Point(ranker, level, online_of, gap_of))
+            return Line(ranker, points)
+
+        lines = [drawn("fairexp-pairrank", range(7), 0.0), drawn("fairco", range(6), rng.uniform(0.1, 0.9))]
+        alarms += any(one.verdict in (AHEAD, BEHIND) for one in judged("x/y", MAX_UF, lines))
+    assert alarms <= stats.binom.isf(1e-4, repetitions, 0.05)

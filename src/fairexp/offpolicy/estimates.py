@@ -167,7 +167,7 @@ def _by_round(log: BanditLog, values: Floats) -> Floats:
 
 
 def _wanted(log: BanditLog, chances: Floats) -> Floats:
-    """What the weights of a round (T,) sum up to in expectation: positions that were shown and that the target fills."""
+    """What the weights of a round (T,) sum up to in expectation: positions shown that the target fills."""
     filled = np.add.reduceat(chances, log.starts[:-1], axis=0)
     return _by_round(log, filled[log.context[log.rounds], log.positions])
 

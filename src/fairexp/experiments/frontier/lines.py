@@ -54,6 +54,12 @@ class Point:
         """The logarithm of mean unfairness."""
         return log_level(self.gap.mean)
 
+    @cached_property
+    def off_level(self) -> Mapping[Pair, float]:
+        """How far each pair moves `level`, to first order: 0 in the mean, with the spread that `level` has."""
+        mean = self.gap.mean
+        return {pair: gap / mean - 1.0 if mean > LEAST else 0.0 for pair, gap in self.unfairness.items()}
+
 
 @dataclass(frozen=True)
 class Line:
@@ -70,10 +76,12 @@ class Line:
                 kept.append(point)
         return kept
 
-    def at(self, level: float) -> dict[Pair, float] | None:
+    def at(self, level: float, off_level: Mapping[Pair, float] | None = None) -> dict[Pair, float] | None:
         """Online NDCG by pair at a `level` of unfairness, or less; None where the ranker does not get as low.
 
-        The weights of the two neighbours are those of the means, the same for every pair.
+        The weights of the two neighbours are those of the means, the same for every pair. Levels are measured too:
+        each pair is moved along the line by how far it is off in unfairness at the neighbours, and by `off_level` at
+        the level asked for. That leaves the mean where it is, and gives it the spread that it has (delta method).
         """
         low = [point for point in self.frontier if point.level <= level]
         if not low:
@@ -81,9 +89,16 @@ class Line:
         left, right = low[-1], next((point for point in self.frontier if point.level > level), None)
         if right is None:
             return dict(left.online)
+        slope = (right.quality.mean - left.quality.mean) / (right.level - left.level)
         share = (level - left.level) / (right.level - left.level)
-        both = [pair for pair in left.online if pair in right.online]
-        return {pair: (1 - share) * left.online[pair] + share * right.online[pair] for pair in both}
+        asked = off_level or {}
+
+        def value(pair: Pair) -> float:
+            ends = ((1 - share, left), (share, right))
+            own = sum(weight * (end.online[pair] - slope * end.off_level.get(pair, 0.0)) for weight, end in ends)
+            return own + slope * asked.get(pair, 0.0)
+
+        return {pair: value(pair) for pair in left.online if pair in right.online}
 
     def heights(self, levels: Floats) -> Floats:
         """Mean online NDCG at each of the `levels` (n,), less than any where the ranker does not get as low."""

@@ -88,7 +88,7 @@ def judged(setting: str, measure: Measure, lines: Sequence[Line]) -> list[Verdic
     reference, *rivals = lines
     found = []
     for rival in rivals:
-        own = [(point, reference.at(point.level)) for point in rival.frontier]
+        own = [(point, reference.at(point.level, point.off_level)) for point in rival.frontier]
         effects = [
             None if values is None else paired_difference(values, point.online, point.shared) for point, values in own
         ]

@@ -47,8 +47,9 @@ def evaluate(
     """Estimate what a ranker would earn, from the clicks on what another has shown.
 
     Clicks for each list, by inverse propensities (IPS), self-normalised (SNIPS) and doubly robust (DR), with 95%
-    intervals where enough rounds carry them. They hold for users whose click on a document depends on it and its position, not on the other documents.
-    By whole lists, where their probabilities are known, holds for all users and is noisier.
+    intervals where enough rounds carry them. They hold for users whose click on a document depends on it and its
+    position, not on the other documents. By whole lists, where their probabilities are known, holds for all users and
+    is noisier.
     """
     from fairexp.cli.printing.tables import output_console
     from fairexp.exports.runs import KeptRun
