@@ -6,6 +6,7 @@ was given, what was expected, and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,15 @@ class MissingExtraError(FairexpError, ImportError):
 
 class ToleranceWarning(UserWarning):
     """The tolerance lies below what the exposure curve lets any sequence of templates reach."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the one of `known` that `name` may have been meant for; "" where there is none.
+
+    >>> did_you_mean("prise", ["price", "rating"])
+    "Did you mean 'price'?"
+    """
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"Did you mean {near[0]!r}?" if near else ""

@@ -5,14 +5,13 @@ Neither is imported here: the process that reads large bodies needs this too.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from fairexp.errors import ArgumentError
+from fairexp.errors import ArgumentError, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -119,8 +118,7 @@ def _own(path: tuple[str | int, ...], given: str, message: str) -> Mistake:
 def _unknown(path: tuple[str | int, ...], choices: Sequence[str]) -> Mistake:
     if not choices:
         return Mistake(path, UNKNOWN, "documented fields only")
-    near = difflib.get_close_matches(str(path[-1]), choices, n=1)
-    remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
+    remedy = did_you_mean(str(path[-1]), choices) or "Remove it."
     return Mistake(path, UNKNOWN, f"one of {', '.join(choices)}", remedy)
 
 

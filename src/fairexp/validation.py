@@ -39,7 +39,7 @@ def as_features(features: ArrayLike, *, name: str = "features", n_features: int 
         row, column = np.argwhere(~(np.abs(matrix) <= MAX_FEATURE))[0]
         raise ArgumentError(
             name,
-            f"{matrix[row, column]} at row {row}, column {column}",
+            f"{matrix[row, column]} at row {row}, feature {column + 1}",
             f"finite numbers of magnitude at most {MAX_FEATURE:g}",
             "Impute or drop such values.",
         )

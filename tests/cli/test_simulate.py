@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +186,62 @@ def test_where_fairness_is_impossible_it_is_said_before_the_run(fairexp: Run, tm
 
 def test_nothing_is_said_where_fairness_is_possible(fairexp: Run) -> None:
     assert "Note" not in fairexp(*TINY, "--ranker", "fairexp-random", "--set", "tolerance=1").stderr
+
+
+def write_table(path: Path, columns: Sequence[str], *, seed: int) -> Path:
+    """Documents with features and an index, clicks and a second grade that give the grade away."""
+    rng = np.random.default_rng(seed)
+    grade = rng.integers(0, 3, 60)
+    known = {
+        "": np.arange(60),
+        "query": np.repeat(np.arange(10), 6),
+        "grade": grade,
+        "label": grade,
+        "click": grade > 0,
+        "doc_idx": grade,
+        "price": rng.random(60).round(3),
+        "fit": (grade + rng.random(60)).round(3),
+        "sku": [f"k{number}" for number in range(60)],
+    }
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(known[name] for name in columns), strict=True))
+    return path
+
+
+def test_features_are_told_on_one_line_and_so_is_what_is_none(fairexp: Run, tmp_path: Path) -> None:
+    names = ("", "query", "grade", "label", "click", "doc_idx", "price", "fit", "sku")
+    train = write_table(tmp_path / "tr.csv", names, seed=1)
+    command = ("simulate", "--data", train, "--ranker", "pdgd", "--rounds", 5, "--jobs", 1)
+    refused = fairexp(*command, exit_code=2).stderr
+    assert "2 columns that could be the grade: 'grade' and 'label'" in refused and "--ignore label" in refused
+    told = fairexp(*command, "--ignore", "label").stderr.splitlines()
+    assert "tr: 2 features: price, fit" in told
+    (note,) = [line for line in told if line.startswith("Note: columns left out")]
+    assert "'label' (ignored), '' (an index), 'click' (clicks), 'doc_idx' (an id), 'sku' (words)" in note
+    assert "Did you mean 'label'?" in fairexp(*command, "--ignore", "labels", exit_code=2).stderr
+    described = fairexp("data", "describe", train, "--ignore", "label").stdout
+    assert "tr: 2 features: price, fit" in described and note in described
+    shown = fairexp("exposure", "--data", train, "--ignore", "label", "--sessions", 20, "--length", 3)
+    assert "tr: 2 features: price, fit" in shown.stderr and note in shown.stderr
+
+
+def test_heldout_features_are_matched_by_name(fairexp: Run, tmp_path: Path) -> None:
+    train = write_table(tmp_path / "tr.csv", ("query", "grade", "price", "fit"), seed=1)
+    plain = write_table(tmp_path / "te.csv", ("query", "grade", "price", "fit"), seed=2)
+    turned = write_table(tmp_path / "turned.csv", ("fit", "price", "grade", "query"), seed=2)
+    command = ("simulate", "--data", train, "--ranker", "pairrank", "--rounds", 30, "--jobs", 1, "--heldout")
+    cells = [line_of(fairexp(*command, path).stdout, "pairrank")[2:4] for path in (plain, turned)]
+    assert cells[0] == cells[1]
+    lacking = write_table(tmp_path / "short.csv", ("query", "grade", "fit"), seed=2)
+    assert "without price" in fairexp(*command, lacking, exit_code=2).stderr
+
+
+def test_a_kept_run_with_ignored_columns_is_read_back(fairexp: Run, tmp_path: Path) -> None:
+    train = write_table(tmp_path / "tr.csv", ("query", "grade", "label", "price", "fit"), seed=1)
+    out = tmp_path / "out"
+    options = ("--data", train, "--ignore", "label", "--ranker", "random", "--rounds", 5, "--jobs", 1, "--out", out)
+    fairexp("simulate", *options, "--record", "shown")
+    told = fairexp("export", "trec", out, "--out", tmp_path / "trec").stderr
+    assert "tr: 2 features: price, fit" in told and (tmp_path / "trec" / "qrels.txt").exists()

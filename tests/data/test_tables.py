@@ -129,7 +129,10 @@ def test_data_frames_come_by_arrows_interchange() -> None:
         ({"query": None}, "has no column for the query: expected one called query, qid, query_id, found grade, x, y2"),
         ({"grade": None}, "no column for the grade.*--columns grade=NAME"),
         ({"x": None, "y2": None}, "no column left for features"),
-        ({"x": ["p", "q", "r"]}, "column 'x' holds string, expected numbers"),
+        ({"x": ["p", "0.5", "7"]}, "row 1 has 'p' in column 'x', expected a number"),
+        ({"x": ["1", "0.5", "7"]}, "row 1 has '1' in column 'x', expected a number"),
+        ({"x": [[1], [2], [3]]}, "column 'x' holds list<.*>, expected numbers"),
+        ({"x": ["p", "q", "r"], "y2": None}, r"no column left for features. columns left out: 'x' \(words\)"),
         ({"x": [0.5, float("nan"), 1.0]}, "row 2 has nan in column 'x', expected a finite number"),
         ({"x": [0.5, None, 1.0]}, "row 2 has nothing in column 'x'"),
         ({"x": [0.5, 1.0, float("inf")]}, "row 3 has inf"),
@@ -156,7 +159,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: dict[str, Any], problem:
         ("", "cannot be read as a table"),
         ("query,grade,x\n", "holds no rows"),
         ("a,b,c\n1,2,3\n", "has no column for the query.*found a, b, c"),
-        ("query,grade,x\n1,2,high\n", "column 'x'.*high.*Features must be numbers"),
+        ("query,grade,x\n1,2,high\n1,2,0.5\n1,2,1\n", "row 1 has 'high' in column 'x', expected a number"),
         ("query,grade,x\n1,2\n", "cannot be read"),
         ("query,grade,x\n1,2,\n", "row 1 has nothing in column 'x'"),
         ("query,grade,x\n1,2,nan\n", "row 1 has nothing in column 'x'"),
@@ -197,7 +200,7 @@ def test_malformed_arrays(tmp_path: Path) -> None:
 def test_columns_that_make_no_sense(text: str) -> None:
     with pytest.raises(ArgumentError, match="columns: expected parts such as query=session"):
         Columns.parse(text)
-    with pytest.raises(DataError, match="has no column 'stars' for the grade"):
+    with pytest.raises(DataError, match="has no column 'stars'"):
         from_table(good(), columns="grade=stars")
     with pytest.raises(DataError, match="has no column 'z'"):
         from_table(good(), columns="features=x+z")

@@ -23,6 +23,10 @@ Columns = Annotated[
         help="What is where in a table: query=A,grade=B,group=C,features=D+E; guessed by their names unless told.",
     ),
 ]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A column of a table that is no feature and is not read; repeatable."),
+]
 Queries = Annotated[int | None, typer.Option(min=1, help="Serve only so many of the queries.")]
 Rankers = Annotated[
     list[str] | None,

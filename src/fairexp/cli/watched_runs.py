@@ -24,10 +24,15 @@ def watch_runs(
     runs: Sequence[RunSettings], *, folder: Path | None, jobs: int | None, console: Console
 ) -> list[Result | None]:
     """The results of `runs`, None for those that an interrupt kept from starting; notes go to `console`."""
+    from fairexp.data import contents
     from fairexp.simulation.pool.batch import run_many
+    from fairexp.simulation.settings import loaded_parts
 
     with _told_already():
-        for note in try_runs(runs):
+        notes = try_runs(runs)
+        for line in dict.fromkeys(contents(loaded_parts(run.data, run.validate)[0]) for run in runs):
+            console.print(line, markup=False, soft_wrap=True)
+        for note in notes:
             console.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
         with watcher(runs, console) as watch:
             return run_many(runs, folder=folder, jobs=jobs, progress=watch)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Floats, Ints
-from fairexp.errors import ArgumentError
+from fairexp.data.columns import listed
+from fairexp.errors import ArgumentError, did_you_mean
 from fairexp.types import Query
 from fairexp.validation import as_groups, check_choice, check_count
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from fairexp.data.groups import GroupRule
 
 Values = NDArray[np.float32]
+
+UNSCALED, BY_QUERY = SCALINGS = ("none", "query")
+"""How features are scaled: not at all, or each to [0, 1] within each query."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +32,9 @@ class Dataset:
     - `grades` (N,): relevance, 0 for none.
     - `offsets` (Q + 1,): query i has the rows offsets[i]:offsets[i + 1].
     - `groups` (N,): 0..G-1 for each document, or None; `group_names` says what they are.
-    - `blanked`: feature ids (from 1, as in the files) that `query` and `chunks` show as 0.
+    - `feature_names` (d,), all different: 1, 2, ... as in LETOR files unless given.
+    - `scaling` of the features: one of `SCALINGS`.
+    - `blanked`: features by number (from 1, as in LETOR files) that `query` and `chunks` show as 0.
     - `raw` (M, d): the values before scaling where `features` are scaled, else None; `raw_rows` (N,) are the rows of it
       that belong to this data set where those are not simply all.
     - `notes`: what is worth knowing of how it was read or grouped, in sentences.
@@ -51,9 +57,12 @@ class Dataset:
     raw: Values | None = field(default=None)
     raw_rows: Ints | None = field(default=None)
     notes: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    scaling: str = UNSCALED
 
     def __post_init__(self) -> None:
         n = self.features.shape[0]
+        check_choice("scaling", self.scaling, SCALINGS)
         if self.features.ndim != 2 or self.features.dtype != np.float32:
             given = f"shape {self.features.shape} and dtype {self.features.dtype}"
             raise ArgumentError("features", given, "a float32 matrix with one row per document")
@@ -63,6 +72,11 @@ class Dataset:
             raise ArgumentError("offsets", self.offsets, f"numbers that grow from 0 to {n}, with no empty query")
         if len(self.query_ids) != len(self.offsets) - 1:
             raise ArgumentError("query_ids", f"{len(self.query_ids)} ids", f"{len(self.offsets) - 1}, one per query")
+        names = self.feature_names or numbered(self.n_features)
+        if len(set(names)) < len(names) or len(names) != self.n_features:
+            expected = f"{self.n_features} names that differ, one per feature"
+            raise ArgumentError("feature_names", f"{len(names)} names, {len(set(names))} of them different", expected)
+        object.__setattr__(self, "feature_names", names)
 
     def __repr__(self) -> str:
         groups = "no groups" if self.groups is None else f"{self.n_groups} groups"
@@ -133,11 +147,14 @@ class Dataset:
             first = last
 
     def column(self, feature: int, *, on: str = "scaled") -> Values:
-        """The values (N,) of a feature by its id (from 1): as held (`on="scaled"`) or as the file had it ("raw")."""
+        """The values (N,) of a feature by number (from 1): as held (`on="scaled"`) or as the file had it ("raw")."""
         check_choice("on", on, ("scaled", "raw"))
         check_count("feature", feature)
         if feature > self.n_features:
-            raise ArgumentError("feature", feature, f"a feature id from 1 to {self.n_features}")
+            raise ArgumentError("feature", feature, f"a number from 1 to {self.n_features}")
+        if str(feature) in self.feature_names and self.feature_names[feature - 1] != str(feature):
+            given = f"{feature}, which is the name of another feature than the {feature}th of the data"
+            raise ArgumentError("feature", given, "names that are not numbers", "Rename the columns.")
         if on == "scaled" or self.raw is None:
             return np.array(self.features[:, feature - 1])
         rows = slice(None) if self.raw_rows is None else self.raw_rows
@@ -193,6 +210,39 @@ class Dataset:
             feature=feature, thresholds=_several(threshold), quantiles=_several(quantile), on=on, blank=blank
         ).apply(self)
 
+    def with_features_of(self, training: Dataset) -> Dataset:
+        """The same data with the features in the order in which `training` has them, matched by name.
+
+        Raises:
+            ArgumentError: a feature is missing or is one too many, or the features are not scaled alike.
+
+        >>> data = Dataset(np.eye(2, dtype=np.float32), np.array([1, 0]), np.array([0, 2]), ("a",))
+        >>> named = replace(data, feature_names=("price", "age"))
+        >>> named.with_features_of(replace(data, feature_names=("age", "price"))).features.tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
+        if self.scaling != training.scaling:
+            given = f"{self.name!r} with scaling {self.scaling!r}"
+            raise ArgumentError("heldout", given, f"scaling {training.scaling!r}, as of {training.name!r}")
+        if self.feature_names == training.feature_names:
+            return self
+        missing, extra = unmatched(training.feature_names, self.feature_names)
+        if missing or extra:
+            told = " and ".join(
+                f"{words} {listed(names)}" for words, names in (("without", missing), ("with", extra)) if names
+            )
+            expected = f"the features of {training.name!r}, which are matched by name"
+            raise ArgumentError("heldout", f"{self.name!r} {told}", expected, _remedy(missing, extra))
+        places = {name: place for place, name in enumerate(self.feature_names)}
+        order = [places[name] for name in training.feature_names]
+        return replace(
+            self,
+            features=np.ascontiguousarray(self.features[:, order]),
+            raw=None if self.raw is None else np.ascontiguousarray(self.raw[:, order]),
+            blanked=tuple(sorted(order.index(feature - 1) + 1 for feature in self.blanked)),
+            feature_names=training.feature_names,
+        )
+
     def subset(self, queries: ArrayLike) -> Dataset:
         """The data of these `queries` (indices, in this order); neighbours share memory, others are copied."""
         chosen = np.asarray(queries)
@@ -229,6 +279,31 @@ class Dataset:
         for feature in self.blanked:
             shown[:, feature - 1] = 0.0
         return np.asarray(shown)
+
+
+def numbered(n_features: int) -> tuple[str, ...]:
+    """The names of features that have none: their numbers, from 1 as in LETOR files."""
+    return tuple(map(str, range(1, n_features + 1)))
+
+
+def unmatched(expected: Sequence[str], names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names that are missing of those `expected`, and those that are there besides.
+
+    >>> unmatched(("a", "b"), ("b", "c"))
+    (['a'], ['c'])
+    """
+    there, wanted = set(names), set(expected)
+    return [name for name in expected if name not in there], [name for name in names if name not in wanted]
+
+
+def _remedy(missing: Sequence[str], extra: Sequence[str]) -> str:
+    """What to do about features that do not match."""
+    near = [f"{name!r}: {told}" for name in missing if (told := did_you_mean(name, extra))]
+    if near:
+        return near[0]
+    if not extra and missing[-1].isdigit():
+        return f"Where LETOR text leaves out values of 0, write the last feature once, as {missing[-1]}:0."
+    return "Rename the columns, or name the features of both with --columns features=A+B."
 
 
 def _several(values: float | Sequence[float] | None) -> tuple[float, ...]:

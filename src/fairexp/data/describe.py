@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairexp.data.dataset import Dataset
+from fairexp.data.dataset import Dataset, numbered
 from fairexp.errors import ArgumentError
 from fairexp.validation import check_choice
 
@@ -22,6 +23,29 @@ class GroupSummary:
     share: float
     average_utility: float
     total_utility: int
+
+
+def contents(dataset: Dataset) -> str:
+    """What the features and groups are called, on one line.
+
+    >>> contents(Dataset(np.eye(9, dtype=np.float32), np.arange(9), np.array([0, 9]), ("a",), name="tiny"))
+    'tiny: 9 features: 1, 2, 3, ... 9'
+    """
+    features = feature_line(dataset.feature_names)
+    if dataset.group_names is None:
+        return f"{dataset.name}: {features}"
+    return f"{dataset.name}: {features}; {dataset.n_groups} groups: {_shortened(dataset.group_names, first=8)}"
+
+
+def feature_line(names: Sequence[str]) -> str:
+    """How many features there are, and what they are called; the first and the last of many."""
+    first = 3 if tuple(names) == numbered(len(names)) else 15
+    return f"{len(names)} features: {_shortened(names, first=first)}"
+
+
+def _shortened(names: Sequence[str], *, first: int) -> str:
+    some = [*names[:first], f"... {names[-1]}"] if len(names) > first + 1 else names
+    return ", ".join(repr(name) if not name.strip() or "," in name else name for name in some)
 
 
 def describe(dataset: Dataset) -> list[tuple[str, str]]:

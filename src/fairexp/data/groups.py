@@ -115,7 +115,7 @@ class GroupRule:
         cuts = self.thresholds or tuple(np.quantile(values, self.quantiles, method="lower").tolist())
         if len(set(cuts)) < len(cuts):
             raise ArgumentError("group", f"{self} with cuts at {cuts}", "cuts that differ", "Ask for fewer groups.")
-        names = self.names or _cut_names(feature, cuts)
+        names = self.names or _cut_names(dataset.feature_names[feature - 1], cuts)
         grouped = dataset.with_groups(by_cuts(values, cuts), names=names)
         hidden = {*dataset.blanked, feature} if self.blank else dataset.blanked
         notes = (*dataset.notes, *self._about_ties(grouped))
@@ -158,7 +158,7 @@ def by_cuts(values: NDArray[np.float32], cuts: tuple[float, ...]) -> Ints:
     return len(borders) - np.searchsorted(borders, values, side="left").astype(np.int64)
 
 
-def _cut_names(feature: int, cuts: tuple[float, ...]) -> tuple[str, ...]:
+def _cut_names(feature: str, cuts: tuple[float, ...]) -> tuple[str, ...]:
     ordered = [f"{cut:g}" for cut in sorted(cuts, reverse=True)]
     between = [f"feature {feature} in ({low}, {high}]" for high, low in pairwise(ordered)]
     return (f"feature {feature} > {ordered[0]}", *between, f"feature {feature} <= {ordered[-1]}")

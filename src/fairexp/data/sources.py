@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairexp.data.catalog import COLLECTIONS, load
+from fairexp.data.columns import Columns
 from fairexp.data.dataset import Dataset
 from fairexp.data.groups import GroupRule
 from fairexp.data.letor.reader import read_letor
 from fairexp.data.synthetic import WORLDS, world
-from fairexp.data.tables import ENDINGS, Columns, read_table
+from fairexp.data.tables import ENDINGS, read_table
 from fairexp.errors import ArgumentError
 
 
@@ -24,11 +26,12 @@ def open_data(
     n_queries: int | None = None,
     seed: int = 0,
     columns: Columns | str | None = None,
+    ignore: Sequence[str] = (),
 ) -> Dataset:
     """The data that `source` names: a world (`n_queries`, `seed`), a collection (`folder`, `fold`), or a file's path.
 
-    A file is a table where its name says so (see `fairexp.data.tables`), and then `columns` says what is where; any
-    other is LETOR text.
+    A file is a table where its name says so (see `fairexp.data.tables`), and then `columns` says what is where, and
+    which columns to `ignore`; any other is LETOR text.
 
     A world comes with its groups, and a table may have a column of them; `group` replaces these. Elsewhere there
     are none without it.
@@ -37,6 +40,10 @@ def open_data(
     700
     """
     name = os.fspath(source)
+    is_table = name not in WORLDS and name not in COLLECTIONS and Path(name).suffix.lower() in ENDINGS
+    for option, given in (("columns", columns), ("ignore", ignore)):
+        if given and not is_table:
+            raise ArgumentError(option, repr(given), f"none with {name!r}, which is no table and has no named columns")
     if name in WORLDS:
         data = world(name, seed=seed, part=part, n_queries=n_queries)
         return data if group is None else data.grouped(group)
@@ -45,8 +52,7 @@ def open_data(
             raise ArgumentError("folder", None, f"the folder that holds {COLLECTIONS[name].title}")
         data = load(name, folder, fold=fold, part=part, group=group)
     elif Path(name).exists():
-        is_table = Path(name).suffix.lower() in ENDINGS
-        data = read_table(name, columns=columns) if is_table else read_letor(name)
+        data = read_table(name, columns=columns, ignore=ignore) if is_table else read_letor(name)
         data = data if group is None else data.grouped(group)
     else:
         known = ", ".join([*WORLDS, *COLLECTIONS])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.data.dataset import Dataset, Values
+from fairexp.data.dataset import BY_QUERY, Dataset, Values
 from fairexp.data.groups import by_cuts, named_rule
 from fairexp.errors import ArgumentError
 from fairexp.randomness import make_rng
@@ -102,6 +102,7 @@ def world(name: str, *, n_queries: int | None = None, seed: int = 0, part: str =
         offsets=offsets,
         query_ids=tuple(f"{part}-{i}" for i in range(n_queries)),
         name=name,
+        scaling=BY_QUERY,
     )
     groups = by_cuts(features[:, feature - 1], rule.thresholds)
     return replace(data, groups=groups, group_names=rule.names, blanked=(feature,))  # in few queries one may be empty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,110 +12,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Ints
-from fairexp.data.dataset import Dataset, Values
-from fairexp.data.group_files import ordered_names
+from fairexp.data.columns import ROLES, Assignment, Columns, listed
+from fairexp.data.dataset import BY_QUERY, Dataset, Values, numbered
 from fairexp.data.query_sizes import read_sizes, sizes_beside
+from fairexp.data.rows import Words, as_word, assemble, is_grade
 from fairexp.errors import ArgumentError, DataError
-from fairexp.validation import check_choice
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".feather", ".arrow", ".npz", ".npy")
-KNOWN = {
-    "query": ("query", "qid", "query_id"),
-    "grade": ("grade", "label", "relevance", "rel", "y"),
-    "group": ("group", "group_id", "provider", "provider_group"),
-}
-"""What columns are called, in any letter case; the first that is there counts."""
-
-IGNORED = ("document", "document_id", "doc", "doc_id", "docid", "item", "item_id", "id", "index", "__index_level_0__")
-"""Columns that name a document are neither features nor anything else."""
-
 MATRICES = ("features", "x")
-_MAX_GRADE = 2**31 - 1
 _NUMBER = re.compile(r"column #(\d+)")
+_WRITTEN_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Which columns hold what; what is None is guessed by `KNOWN`, and features are all others but those `IGNORED`.
-
-    >>> Columns.parse("query=session,features=price+rating")
-    Columns(query='session', grade=None, group=None, features=('price', 'rating'))
-    """
-
-    query: str | None = None
-    grade: str | None = None
-    group: str | None = None
-    features: tuple[str, ...] | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Columns:
-        """The columns that a text such as `query=session,grade=stars,group=seller,features=price+rating` names."""
-        given: dict[str, Any] = {}
-        for part in text.split(","):
-            key, separator, name = part.partition("=")
-            if not separator or not name or key not in ("query", "grade", "group", "features") or key in given:
-                expected = "parts such as query=session,grade=stars,group=seller,features=price+rating"
-                raise ArgumentError("columns", repr(text), expected)
-            given[key] = tuple(name.split("+")) if key == "features" else name
-        return cls(**given)
-
-    def among(self, names: Sequence[str], where: str | Path) -> Columns:
-        """The same with every column named, of those that a table has."""
-        found: dict[str, str | None] = {}
-        for key, words in KNOWN.items():
-            own = getattr(self, key)
-            if own is not None and own not in names:
-                raise DataError(
-                    where, f"has no column {own!r} for the {key}, only {_listed(names)}. Correct `columns`."
-                )
-            low = {name.lower(): name for name in reversed(names)}
-            found[key] = own or next((low[word] for word in words if word in low), None)
-            if found[key] is None and key != "group":
-                raise DataError(
-                    where,
-                    f"has no column for the {key}: expected one called {', '.join(words)}, found {_listed(names)}. "
-                    f"Rename it, or say which it is: --columns {key}=NAME.",
-                )
-        taken = {*found.values()}
-        features = self.features or tuple(n for n in names if n not in taken and n.lower() not in IGNORED)
-        for name in features:
-            if name not in names:
-                raise DataError(where, f"has no column {name!r}, only {_listed(names)}. Correct `columns`.")
-        if not features:
-            raise DataError(where, f"has no column left for features, only {_listed(names)}. Add at least one.")
-        return Columns(found["query"], found["grade"], found["group"], features)
-
-
-def read_table(path: str | Path, *, columns: Columns | str | None = None, scale: str | None = "query") -> Dataset:
+def read_table(
+    path: str | Path,
+    *,
+    columns: Columns | str | None = None,
+    ignore: Sequence[str] = (),
+    scale: str | None = BY_QUERY,
+) -> Dataset:
     """Ranking data from a file whose name ends in one of `ENDINGS`.
 
-    The rows of a query need not stand together. Features are numbers, all of them finite; grades are whole numbers of
-    at least 0; a column of groups, of any words, is optional. A .npz file holds arrays under such names and a matrix
+    The rows of a query need not stand together. Features are numbers or true and false, all of them finite; grades are
+    whole numbers of at least 0; a column of groups, of any words, is optional. `columns` says which column holds what
+    where their names do not (`fairexp.data.Columns`); those to `ignore`, and those that hold words or whose names say
+    that they are no features, are left out, with a note. A .npz file holds arrays under such names and a matrix
     `features`; a .npy file a matrix with the columns query, grade, features, or a structured array with such names.
     Where a CSV file has no column for the query, a file beside it may hold the sizes (`fairexp.data.query_sizes`).
     """
     place = Path(path)
     if not place.is_file():
         raise DataError(place, "no such file. Check the path.")
-    wanted = Columns.parse(columns) if isinstance(columns, str) else columns or Columns()
+    wanted = _wanted(columns)
     ending = place.suffix.lower()
-    if ending in (".npz", ".npy"):
-        table = _from_numpy(place)
-    elif ending in (".csv", ".tsv"):
-        table = _from_csv(place, wanted)
+    if ending in (".csv", ".tsv"):
+        table, assigned = _from_csv(place, wanted, ignore)
     else:
-        table = _from_arrow(place)
-    return from_table(table, columns=wanted, scale=scale, name=place.stem, where=place)
+        table = _from_numpy(place) if ending in (".npz", ".npy") else _from_arrow(place)
+        assigned = _assigned(table.column_names, wanted, ignore, place)
+    return _dataset(table, assigned, wanted, scale=scale, name=place.stem, where=place)
 
 
 def from_table(
     table: Any,
     *,
     columns: Columns | str | None = None,
-    scale: str | None = "query",
+    ignore: Sequence[str] = (),
+    scale: str | None = BY_QUERY,
     name: str = "data",
     where: str | Path = "table",
 ) -> Dataset:
@@ -126,44 +72,53 @@ def from_table(
     """
     import pyarrow as pa
 
-    if scale is not None:
-        check_choice("scale", scale, ("query",))
-    wanted = Columns.parse(columns) if isinstance(columns, str) else columns or Columns()
+    wanted = _wanted(columns)
     try:
         known = table if isinstance(table, pa.Table) else pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         expected = "a table of columns (pandas, Polars, Arrow or a dict)"
         raise ArgumentError("table", f"{type(table).__name__} ({error})", expected) from error
-    if len(set(known.column_names)) < known.num_columns:
-        raise DataError(where, f"has two columns of one name: {_listed(known.column_names)}. Rename one.")
-    if known.num_rows == 0:
+    assigned = _assigned(known.column_names, wanted, ignore, where)
+    return _dataset(known, assigned, wanted, scale=scale, name=name, where=where)
+
+
+def _wanted(columns: Columns | str | None) -> Columns:
+    return Columns.parse(columns) if isinstance(columns, str) else columns or Columns()
+
+
+def _assigned(names: Sequence[str], wanted: Columns, ignore: Sequence[str], where: str | Path) -> Assignment:
+    if isinstance(ignore, str):
+        raise ArgumentError("ignore", repr(ignore), "a list of names of columns")
+    if len(set(names)) < len(names):
+        raise DataError(where, f"has two columns of one name: {listed(names)}. Rename one.")
+    return wanted.among(names, where, ignore=ignore)
+
+
+def _dataset(
+    table: pa.Table, assigned: Assignment, wanted: Columns, *, scale: str | None, name: str, where: str | Path
+) -> Dataset:
+    """The data of a table whose columns hold what is `assigned`."""
+    if table.num_rows == 0:
         raise DataError(where, "holds no rows, expected one per document.")
-    found = wanted.among(known.column_names, where)
-    assert found.query is not None and found.grade is not None and found.features is not None
-    queries = _words(known, found.query, where)
-    ids = list(dict.fromkeys(queries))
-    numbers = {query: number for number, query in enumerate(ids)}
-    of_row = np.array([numbers[query] for query in queries], dtype=np.int64)
-    order = np.argsort(of_row, kind="stable")
-    raw = np.ascontiguousarray(np.column_stack([_numbers(known, each, where) for each in found.features])[order])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=len(ids)))]).astype(np.int64)
-    data = Dataset(
-        features=_scaled(raw, offsets) if scale else raw,
-        grades=_grades(known, found.grade, where)[order],
-        offsets=offsets,
-        query_ids=tuple(ids),
+    if wanted.features is None:
+        words = {each: "words" for each in assigned.features if _holds_words(table[each], each, where)}
+        features = tuple(each for each in assigned.features if each not in words)
+        assigned = replace(assigned, features=features, left_out={**assigned.left_out, **words})
+    if not assigned.features:
+        raise DataError(where, f"has no column left for features. {' '.join(assigned.note()) or 'Add at least one.'}")
+    return assemble(
+        np.column_stack([_numbers(table, each, where) for each in assigned.features]),
+        _grades(table, assigned.grade, where),
+        _words(table, assigned.query, where),
+        None if assigned.group is None else _words(table, assigned.group, where),
+        feature_names=assigned.features,
+        scale=scale,
         name=name,
-        raw=raw if scale else None,
+        notes=tuple(assigned.note()),
     )
-    if found.group is None:
-        return data
-    words = _words(known, found.group, where)
-    names = ordered_names(list(dict.fromkeys(words)))
-    places = {word: number for number, word in enumerate(names)}
-    return data.with_groups(np.array([places[word] for word in words])[order], names=names)
 
 
-def _from_csv(path: Path, wanted: Columns) -> pa.Table:
+def _from_csv(path: Path, wanted: Columns, ignore: Sequence[str]) -> tuple[pa.Table, Assignment]:
     """The rows of a CSV file: features as the float32 nearest to what is written, the rest as words."""
     import pyarrow as pa
     from pyarrow import csv
@@ -171,21 +126,33 @@ def _from_csv(path: Path, wanted: Columns) -> pa.Table:
     parse = csv.ParseOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     names: list[str] = []
     try:
-        names = csv.open_csv(path, parse_options=parse).schema.names
-        has_query = wanted.query is not None or any(name.lower() in KNOWN["query"] for name in names)
+        schema = csv.open_csv(path, parse_options=parse).schema
+        names = schema.names
+        has_query = wanted.query is not None or any(name.lower() in ROLES["query"] for name in names)
         sizes = None if has_query else sizes_beside(path)
-        added = [] if sizes is None else [KNOWN["query"][0]]
-        found = wanted.among([*names, *added], path)
-        types: dict[str, pa.DataType] = dict.fromkeys(found.features or (), pa.float32())
-        types.update({name: pa.string() for name in (found.query, found.group) if name is not None})
-        read = [name for name in _named(found) if name not in added]
+        added = [] if sizes is None else [ROLES["query"][0]]
+        assigned = _assigned([*names, *added], wanted, ignore, path)
+        types = {name: _csv_type(schema.field(name).type, wanted) for name in assigned.features}
+        types |= {name: pa.string() for name in (assigned.query, assigned.group) if name is not None}
+        read = [name for name in dict.fromkeys([*types, assigned.grade]) if name not in added]
         convert = csv.ConvertOptions(column_types=types, include_columns=read, strings_can_be_null=True)
         table = csv.read_csv(path, parse_options=parse, convert_options=convert)
-        return table if sizes is None else table.append_column(*added, [_counted(sizes, path, table.num_rows)])
     except (pa.ArrowException, OSError) as error:
         told = _NUMBER.sub(lambda found: _called(names, found), str(error).splitlines()[0])
-        remedy = "Features must be numbers; name those that are with --columns features=A+B."
+        remedy = "Features must be numbers; leave a column out with --ignore NAME."
         raise DataError(path, f"cannot be read as a table of ranking data ({told}). {remedy}") from error
+    if sizes is not None:
+        table = table.append_column(*added, [_counted(sizes, path, table.num_rows)])
+    return table, assigned
+
+
+def _csv_type(kind: pa.DataType, wanted: Columns) -> pa.DataType:
+    """How a feature's column is read whose first rows look like `kind`: as numbers, truth, or else as words."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return kind
+    return pa.string() if wanted.features is None and _is_text(kind) else pa.float32()
 
 
 def _counted(sizes: Path, path: Path, n_rows: int) -> list[str]:
@@ -225,7 +192,10 @@ def _from_numpy(path: Path) -> pa.Table:
     columns: dict[str, Any] = {}
     for name, array in arrays.items():
         if array.ndim == 2 and name.lower() in MATRICES:
-            columns.update({f"{name}{number + 1}": array[:, number] for number in range(array.shape[1])})
+            own = dict(zip(numbered(array.shape[1]), array.T, strict=True))
+            if columns.keys() & own.keys():
+                raise DataError(path, f"holds two matrices of features, or columns called as {name!r} numbers its own.")
+            columns.update(own)
         elif array.ndim == 1:
             columns[name] = array
         else:
@@ -237,25 +207,61 @@ def _from_numpy(path: Path) -> pa.Table:
     return pa.table({name: np.ascontiguousarray(array) for name, array in columns.items()})
 
 
-def _words(table: pa.Table, name: str, where: str | Path) -> list[str]:
-    """A column as words; whole numbers without a point."""
-    values = table[name].to_pylist()
-    for row, value in enumerate(values):
-        if value is None or value == "" or value != value:
-            raise DataError(where, f"row {row + 1} has no {name!r}. Give every document one.")
-    return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
+def _words(table: pa.Table, name: str, where: str | Path) -> Words:
+    """A column of words, or of numbers taken for words."""
+    import pyarrow as pa
+
+    column = table[name]
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    encoded = plain.combine_chunks().dictionary_encode()
+    numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = encoded.dictionary.to_pylist()
+    lacking = [number for number, value in enumerate(values) if value is None or value == "" or value != value]
+    missing = np.isin(numbers, [-1, *lacking])
+    if missing.any():
+        raise DataError(where, f"row {int(np.argmax(missing)) + 1} has no {name!r}. Give every document one.")
+    words = [as_word(value) for value in values]
+    places = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    return np.array([places[word] for word in words], dtype=np.int64)[numbers], list(places)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
+    return any(check(kind) for check in checks)
+
+
+def _holds_words(column: Any, name: str, where: str | Path) -> bool:
+    """Whether a column holds words or dates; one that mostly holds numbers, written as words, is an error."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not _is_text(column.type) or pa.types.is_temporal(column.type):
+        return _is_text(column.type)
+    words = column.cast(pa.string())
+    is_number = np.asarray(compute.match_substring_regex(words, _WRITTEN_NUMBER).fill_null(False).to_numpy())
+    if 2 * is_number.sum() <= len(words) - words.null_count:
+        return True
+    row = int(np.argmin(is_number)) if not is_number.all() else 0
+    problem = f"row {row + 1} has {words[row].as_py() or 'nothing'!r} in column {name!r}, expected a number"
+    raise DataError(where, f"{problem}. Correct the column, or leave it out with --ignore.")
 
 
 def _numbers(table: pa.Table, name: str, where: str | Path) -> Values:
     """A column of finite float32 values."""
     import pyarrow as pa
 
-    kind = table[name].type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        problem = f"column {name!r} holds {kind}, expected numbers. Leave it out, or name the features: --columns"
-        raise DataError(where, f"{problem} features=A+B.")
+    column = table[name]
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        problem = f"column {name!r} holds {column.type}, expected numbers. Leave it out with --ignore, or name the"
+        raise DataError(where, f"{problem} features: --columns features=A+B.")
     with np.errstate(over="ignore"):
-        values = table[name].to_numpy().astype(np.float32)
+        values = column.to_numpy().astype(np.float32)
     _check_all(np.isfinite(values), table[name], name, where, "a finite number")
     return np.asarray(values)
 
@@ -264,12 +270,7 @@ def _grades(table: pa.Table, name: str, where: str | Path) -> Ints:
     values = table[name].to_numpy()
     if values.dtype.kind not in "iufb":
         raise DataError(where, f"column {name!r} holds {table[name].type}, expected grades: whole numbers from 0.")
-    good = (
-        (values >= 0) & (values <= _MAX_GRADE) & (np.floor(values) == values)
-        if values.dtype.kind != "b"
-        else values == values
-    )
-    _check_all(np.asarray(good), table[name], name, where, "a whole number of at least 0")
+    _check_all(is_grade(values), table[name], name, where, "a whole number of at least 0")
     return np.asarray(values.astype(np.int64))
 
 
@@ -282,25 +283,7 @@ def _check_all(good: NDArray[np.bool_], column: Any, name: str, where: str | Pat
         )
 
 
-def _scaled(raw: Values, offsets: Ints) -> Values:
-    from fairexp.kernels.data.scaling import scale_queries
-
-    features = raw.copy()
-    scale_queries(features, offsets)
-    return features
-
-
 def _called(names: Sequence[str], found: re.Match[str]) -> str:
     """The column that a reader means by its number."""
     number = int(found[1])
     return f"column {names[number]!r}" if number < len(names) else found[0]
-
-
-def _named(columns: Columns) -> list[str]:
-    named = [columns.query, columns.grade, columns.group, *(columns.features or ())]
-    return list(dict.fromkeys(name for name in named if name is not None))
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(str, names[:12]))
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "nothing"

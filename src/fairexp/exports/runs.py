@@ -35,7 +35,7 @@ class KeptRun:
             kept = json.loads((self.folder / SETTINGS).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DataError(self.folder, f"is not the folder of a run ({error})") from error
-        data, recording = DataSettings(**kept.pop("data")), Recording(**_tuples(kept.pop("recording", {})))
+        data, recording = DataSettings(**_tuples(kept.pop("data"))), Recording(**_tuples(kept.pop("recording", {})))
         return RunSettings(**_tuples(kept), data=data, recording=recording)
 
     @cached_property

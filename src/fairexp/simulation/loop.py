@@ -82,6 +82,8 @@ def simulate(
     An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far kept, and `interrupted` True; so
     does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
+    heldout = None if heldout is None else heldout.with_features_of(train)
+    validation = None if validation is None else validation.with_features_of(train)
     meter = Meter(exposure=exposure, shares=shares, irrelevant=irrelevant)
     disparities, orders = Disparities(exposure=exposure, shares=shares), GradedOrders(ranker)
     marks = checkpoints(rounds, n_points)

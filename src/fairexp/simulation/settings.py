@@ -35,7 +35,7 @@ class DataSettings:
 
     Any other name with a `folder` is a LETOR set that lies there in parts (see `fairexp.data.letor_folders`).
     `group` says how documents are grouped (see `fairexp.data.GroupRule`); a world has groups of its own.
-    `columns` says which columns of a table hold what (see `fairexp.data.Columns`).
+    `columns` says which columns of a table hold what (see `fairexp.data.Columns`), and `ignore` which are not read.
     """
 
     source: str = "mslr-pagerank"
@@ -46,6 +46,7 @@ class DataSettings:
     n_queries: int | None = None
     seed: int = 0
     columns: str | None = None
+    ignore: tuple[str, ...] = ()
 
     def load(self) -> tuple[Dataset, Dataset | None]:
         """The data to serve from, and that to evaluate on, or None."""
@@ -56,8 +57,10 @@ class DataSettings:
         if other is None:
             return self._open(self.source, "train"), None
         with ThreadPoolExecutor(1) as other_core:  # drawing numbers and reading files need no interpreter
-            heldout = other_core.submit(self._open, other, "test")
-            return self._open(self.source, "train"), heldout.result()
+            unmatched = other_core.submit(self._open, other, "test", is_grouped=False)
+            train = self._open(self.source, "train")
+            heldout = unmatched.result().with_features_of(train)  # before a rule groups it by the number of a feature
+        return train, heldout if self.group is None else heldout.grouped(self.group)
 
     def load_parts(self, *, validation: bool = True) -> tuple[Dataset, Dataset, Dataset | None]:
         """The data to serve from, to evaluate on, and to choose parameters on (None without `validation`).
@@ -94,17 +97,18 @@ class DataSettings:
             return COLLECTIONS[self.source].n_grades
         return 5 if self.source in WORLDS else preset_grades(train.max_grade)
 
-    def _open(self, source: str, part: str) -> Dataset:
+    def _open(self, source: str, part: str, *, is_grouped: bool = True) -> Dataset:
         limit = self.n_queries if part == "train" else None
         return open_data(
             source,
             folder=self.folder,
             fold=self.fold,
             part=part,
-            group=self.group,
+            group=self.group if is_grouped else None,
             n_queries=limit,
             seed=self.seed,
             columns=self.columns,
+            ignore=self.ignore,
         )
 
 

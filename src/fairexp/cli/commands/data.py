@@ -14,7 +14,7 @@ from fairexp.cli import options
 from fairexp.cli.parameters import numbers_or_name, parse_shares
 from fairexp.cli.printing import data_tables
 from fairexp.cli.printing.tables import output_console
-from fairexp.data import COLLECTIONS, WORLDS, Dataset, open_data
+from fairexp.data import COLLECTIONS, WORLDS, Dataset, contents, open_data
 from fairexp.data.groups import FORMS
 from fairexp.errors import ArgumentError
 
@@ -44,6 +44,7 @@ def describe_data(
     source: Annotated[str, typer.Argument(help="A file, a synthetic world, or a collection (with --folder).")],
     group: Annotated[str | None, typer.Option(help=f"How to group the documents: {FORMS}.")] = None,
     columns: options.Columns = None,
+    ignore: options.Ignore = None,
     folder: Annotated[Path | None, typer.Option(help="Where a collection lies.")] = None,
     fold: Annotated[int, typer.Option(help="Which fold of a collection.")] = 1,
     part: Annotated[str, typer.Option(help="train, vali or test.")] = "train",
@@ -69,8 +70,10 @@ def describe_data(
         n_queries=n_queries,
         seed=seed,
         columns=columns,
+        ignore=ignore or (),
     )
     console = output_console()
+    console.print(contents(data), markup=False, soft_wrap=True)
     console.print(data_tables.sizes(data))
     if data.groups is not None:
         console.print(data_tables.groups(data))
@@ -78,7 +81,8 @@ def describe_data(
         told = numbers_or_name(exposure), parse_shares(shares, beta)
         _print_feasibility(console, data, *told, length=length, tolerance=tolerance)
         if data.blanked:
-            console.print(f"Hidden from rankers: feature {', '.join(map(str, data.blanked))}.")
+            hidden = ", ".join(data.feature_names[feature - 1] for feature in data.blanked)
+            console.print(f"Hidden from rankers: feature {hidden}.", markup=False, soft_wrap=True)
     else:
         console.print("No groups so far: --group RULE chooses them, or a column of groups in a table.")
     for note in data.notes:

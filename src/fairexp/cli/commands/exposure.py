@@ -10,7 +10,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fairexp.data import Dataset, open_data
+from fairexp.cli import options
+from fairexp.cli.entry import error_console
+from fairexp.data import Dataset, contents, open_data
 from fairexp.errors import ArgumentError, DataError
 from fairexp.fairness.exposure import ExposureEstimate, estimate_exposure, exposure_curve
 from fairexp.users import User, load_user, preset_grades
@@ -25,7 +27,11 @@ class Method(StrEnum):
 
 
 def exposure(
-    data: Annotated[str | None, typer.Option(help="A synthetic world's name, or a LETOR file.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="A synthetic world's name, or a file of LETOR text or a table.")
+    ] = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
     clicks: Annotated[
         Path | None,
         typer.Option(
@@ -52,7 +58,9 @@ def exposure(
         estimate = _from_log(clicks, method)
         source = str(clicks)
     else:
-        dataset = open_data(str(data))
+        dataset = open_data(str(data), columns=columns, ignore=ignore or ())
+        for line in (contents(dataset), *(f"Note: {note}" for note in dataset.notes)):
+            error_console().print(line, markup=False, soft_wrap=True)
         reader_seed, list_seed = np.random.SeedSequence(seed).spawn(2)
         reader = _reader(user, dataset, grades, stop_after, reader_seed)
         estimate = _simulate(dataset, reader, method, length, sessions, list_seed)

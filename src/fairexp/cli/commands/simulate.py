@@ -32,6 +32,7 @@ def simulate(
     heldout: options.Heldout = None,
     group: options.Group = None,
     columns: options.Columns = None,
+    ignore: options.Ignore = None,
     queries: options.Queries = None,
     ranker: options.Rankers = None,
     assignments: options.Assignments = None,
@@ -60,7 +61,9 @@ def simulate(
     from fairexp.simulation.settings import DataSettings, RunSettings
 
     rankers = list(dict.fromkeys(ranker or ["pairrank", "fairexp-pairrank"]))
-    source = DataSettings(data, _text(folder), fold, _text(heldout), group, queries, columns=columns)
+    source = DataSettings(
+        data, _text(folder), fold, _text(heldout), group, queries, columns=columns, ignore=tuple(ignore or ())
+    )
     given = route(assignments or [], rankers)
     common: dict[str, Any] = {
         "data": source,

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from fairexp.data.compressed import plain_name
-from fairexp.data.dataset import Dataset
+from fairexp.data.dataset import BY_QUERY, UNSCALED, Dataset
 from fairexp.data.letor import cache as cached
 from fairexp.errors import ArgumentError, DataError
 from fairexp.validation import check_choice, check_count
 
 
 def read_letor(
-    path: str | os.PathLike[str], *, n_features: int | None = None, scale: str | None = "query", cache: bool = True
+    path: str | os.PathLike[str], *, n_features: int | None = None, scale: str | None = BY_QUERY, cache: bool = True
 ) -> Dataset:
     """Read ranking data in the text format of LETOR and SVMrank, `grade qid:ID id:value ... # comment` per document.
 
@@ -44,7 +44,7 @@ def read_letor(
     if n_features is not None:
         check_count("n_features", n_features)
     if scale is not None:
-        check_choice("scale", scale, ("query",))
+        check_choice("scale", scale, (BY_QUERY,))
     if not isinstance(cache, bool):
         raise ArgumentError("cache", repr(cache), "True or False", "The folder comes from $FAIREXP_CACHE.")
     if not source.is_file():
@@ -60,6 +60,7 @@ def read_letor(
         query_ids=entry.query_ids,
         name=_name(source),
         raw=entry.raw,
+        scaling=scale or UNSCALED,
     )
 
 
@@ -111,6 +112,7 @@ def _in_memory(source: Path, n_features: int | None, scale: str | None) -> Datas
         query_ids=layout.query_ids,
         name=_name(source),
         raw=None if scale is None else store.whole("raw").reshape(shape),
+        scaling=scale or UNSCALED,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairexp.data import Dataset, group_table
+from fairexp.data import Dataset, contents, group_table
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.experiments.plan.run import user_content, user_name
 from fairexp.experiments.plan.sources import data_settings, is_synthetic
@@ -35,6 +35,8 @@ class Prepared:
     n_queries: int
     n_documents: int
     n_features: int
+    contents: str
+    """What features and groups are called."""
     synthetic: bool
     groups: list[dict[str, Any]]
     shares: tuple[float, ...]
@@ -60,6 +62,7 @@ def prepare(
             tell(f"preparing {label}, fold {fold}")
             try:
                 prepared[label, fold] = _prepare_fold(experiment, label, spec, fold, store)
+                tell(f"{label}, fold {fold}: {prepared[label, fold].contents}")
             except FairexpError as error:
                 if isinstance(error, ArgumentError) and error.argument.startswith("data."):
                     raise
@@ -95,6 +98,7 @@ def _prepare_fold(experiment: Experiment, label: str, spec: DataSpec, fold: int,
         n_queries=train.n_queries,
         n_documents=train.n_documents,
         n_features=train.n_features,
+        contents=contents(train),
         synthetic=is_synthetic(spec),
         groups=[asdict(row) for row in group_table(train)],
         shares=_shares(experiment, spec, train),

@@ -42,6 +42,7 @@ def trec(
 
     Our NDCG has gains of 2^grade - 1: `nDCG(gains={0:0,1:1,2:3,3:7,4:15})@10` in ir_measures, `ndcg_burges@10` in ranx.
     """
+    from fairexp.data import contents
     from fairexp.exports.runs import KeptRun
     from fairexp.exports.trec import heldout_topics, shown_topics, write_trec
 
@@ -51,6 +52,7 @@ def trec(
         raise ArgumentError("--tag", repr(name), "a name without spaces")
     topics = shown_topics(kept) if part is Part.shown else heldout_topics(kept)
     n_topics = write_trec(topics, out, tag=name)
+    error_console().print(contents(kept.train), markup=False, soft_wrap=True)
     error_console().print(f"{n_topics:,} topics in {out}", markup=False, soft_wrap=True)
 
 
@@ -68,11 +70,14 @@ def bandit(
 
     The run must have been recorded with `--record shown,clicked,propensity`.
     """
+    from fairexp.data import contents
     from fairexp.exports.bandit import log_of_run
     from fairexp.exports.runs import KeptRun
     from fairexp.offpolicy.files import candidates_file, write_bandit_log
 
-    log = log_of_run(KeptRun(run))
+    kept = KeptRun(run)
+    log = log_of_run(kept)
     write_bandit_log(log, out)
+    error_console().print(contents(kept.train), markup=False, soft_wrap=True)
     told = f"{log.n_rounds:,} rounds in {out}, {len(log.features):,} candidates in {candidates_file(out)}"
     error_console().print(told, markup=False, soft_wrap=True)
