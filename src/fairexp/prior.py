@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats
-from fairexp.errors import ArgumentError, DataError
-from fairexp.validation import MAX_FEATURE, check_number
+from fairexp.errors import ArgumentError, DataError, did_you_mean
+from fairexp.validation import MAX_FEATURE, check_choice, check_number
 
 EVEN_SPREAD = 1.0 / 6.0
 """The mean squared difference of two numbers drawn evenly from [0, 1], to which features are brought by default."""
+
+UNITS = {
+    "none": "log-odds of a preference per unit of the feature",
+    "query": "log-odds of a preference per range of the feature in its query",
+}
+"""What weights count, by how the features are scaled that they were learned from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -24,6 +31,8 @@ class Prior:
     A difference of 1 in score says that the odds of preferring one document to the other are e to 1. `spread` (d,) is
     the mean squared difference of each feature between the two documents of a typical pair; a number stands for all
     features. Pairs that differ so tell strength x spread of each feature, which is what counts as seen.
+    `feature_names` (d,) and their `scaling` ("none", or "query": each feature by its range in each query) are None
+    where nobody says; `for_features` compares them with the data.
 
     >>> Prior([2.0, 0.0], strength=60).seen
     array([10., 10.])
@@ -32,20 +41,81 @@ class Prior:
     weights: Floats
     strength: float
     spread: Floats
+    feature_names: tuple[str, ...] | None
+    scaling: str | None
 
-    def __init__(self, weights: ArrayLike, *, strength: float, spread: ArrayLike = EVEN_SPREAD) -> None:
+    def __init__(
+        self,
+        weights: ArrayLike,
+        *,
+        strength: float,
+        spread: ArrayLike = EVEN_SPREAD,
+        feature_names: Sequence[str] | None = None,
+        scaling: str | None = None,
+    ) -> None:
         given = _as_numbers("prior.weights", weights)
         if given.ndim != 1 or not given.size:
             raise ArgumentError("prior.weights", f"shape {given.shape}", "numbers, one per feature")
         spreads = _as_numbers("prior.spread", spread)
         if spreads.shape not in ((), given.shape) or not (spreads >= 0.0).all():
             raise ArgumentError("prior.spread", repr(spread), f"a number of at least 0, or {len(given)} of them")
+        names = None if feature_names is None else tuple(feature_names)
+        if names is not None and (len(names) != len(given) or len(set(names)) < len(names)):
+            expected = f"{len(given)} names that differ, one per weight"
+            raise ArgumentError("prior.feature_names", f"{len(names)} names", expected)
+        if scaling is not None:
+            check_choice("prior.scaling", scaling, tuple(UNITS))
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "scaling", scaling)
         object.__setattr__(self, "weights", given)
         object.__setattr__(self, "strength", check_number("prior.strength", strength, at_least=0.0))
         object.__setattr__(self, "spread", np.broadcast_to(spreads, given.shape).astype(np.float64))
 
     def __repr__(self) -> str:
         return f"Prior({len(self.weights)} weights, strength={self.strength:g})"
+
+    def for_features(self, names: Sequence[str], *, scaling: str | None) -> Prior:
+        """This prior with its weights in the order of the features called `names`, which have this `scaling`.
+
+        What the prior does not know of itself is taken to fit, and so is an unknown `scaling` of the features (None).
+
+        Raises:
+            ArgumentError: a feature is missing or is one too many, or the features were scaled otherwise.
+
+        >>> prior = Prior([2.0, 0.5], strength=9, feature_names=["price", "age"])
+        >>> prior.for_features(["age", "price"], scaling=None).weights
+        array([0.5, 2. ])
+        """
+        self.check_scaling(scaling)
+        own = self.feature_names
+        if own is None or own == tuple(names):
+            return self
+        lacking = [name for name in names if name not in own]
+        extra = [name for name in own if name not in names]
+        if lacking or extra:
+            name = (lacking or extra)[0]
+            given = f"one without {name!r}" if lacking else f"one with {name!r}, which the data do not have"
+            raise ArgumentError(
+                "prior", given, "the features of the data", did_you_mean(name, own if lacking else names)
+            )
+        order = [own.index(name) for name in names]
+        return Prior(
+            self.weights[order],
+            strength=self.strength,
+            spread=self.spread[order],
+            feature_names=names,
+            scaling=self.scaling,
+        )
+
+    def check_scaling(self, scaling: str | None) -> None:
+        """Raise an `ArgumentError` if the weights are known to be for features of another `scaling`."""
+        if scaling is not None and self.scaling is not None and self.scaling != scaling:
+            raise ArgumentError(
+                "prior",
+                f"weights learned with scaling {self.scaling!r} ({UNITS[self.scaling]})",
+                f"weights for features with scaling {scaling!r} ({UNITS[scaling]})",
+                f"Learn it again: fairexp learn --scaling {scaling}.",
+            )
 
     @property
     def seen(self) -> Floats:
@@ -78,10 +148,9 @@ def as_prior(prior: Prior | str | Path | None, *, n_features: int) -> Prior | No
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedFile:
-    """What `fairexp learn` wrote: a prior, the names of its features, and the exposure by position if there was one."""
+    """What `fairexp learn` wrote: a prior with names and scaling, and the exposure by position if there was one."""
 
     prior: Prior
-    names: tuple[str, ...]
     exposure: list[float] | None
 
 
@@ -89,17 +158,22 @@ def read_learned(path: Path) -> LearnedFile:
     """The contents of a file that `fairexp learn` wrote."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        prior = Prior(record["weights"], strength=record["strength"], spread=record["spread"])
-        names, exposure = tuple(str(name) for name in record["features"]), record["exposure"]
+        prior = Prior(
+            record["weights"],
+            strength=record["strength"],
+            spread=record["spread"],
+            feature_names=[str(name) for name in record["features"]],
+            scaling=check_choice("scaling", record["scaling"], tuple(UNITS)),
+        )
+        return LearnedFile(prior, record["exposure"])
     except FileNotFoundError:
         raise ArgumentError(
             "prior", f"{str(path)!r}, which does not exist", "a file that `fairexp learn` wrote"
         ) from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(path, "expected a file that `fairexp learn` wrote") from error
-    if len(names) != len(prior.weights):
-        raise DataError(path, f"holds {len(names)} features and {len(prior.weights)} weights; expected as many")
-    return LearnedFile(prior, names, exposure)
+    except KeyError as error:
+        raise DataError(path, f"has no {error}; expected a file that `fairexp learn` wrote. Learn it again.") from error
+    except (TypeError, ValueError) as error:
+        raise DataError(path, f"expected a file that `fairexp learn` wrote ({error})") from error
 
 
 def _as_numbers(name: str, given: ArrayLike) -> Floats:

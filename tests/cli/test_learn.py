@@ -87,9 +87,89 @@ def test_graded_documents_of_a_letor_file(tmp_path):
     result = run(path, "--out", out)
     assert result.exit_code == 0, result.exception
     saved = json.loads(out.read_text())
-    assert saved["features"] == ["f0", "f1", "f2"] and saved["exposure"] is None
+    assert saved["features"] == ["1", "2", "3"] and saved["exposure"] is None
     assert saved["weights"][0] > saved["weights"][1] > 5 * abs(saved["weights"][2])
     assert saved["weights"][0] < 1.0  # in the file's own units, of which a range has 50
+
+
+def letor(path, *, seed, n_queries=80):
+    """Documents whose grade the second of three features tells, in units of 50."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for number in range(10 * n_queries):
+        x = rng.random(3)
+        grade = int(np.clip(np.floor(3 * x[1]), 0, 2))
+        lines.append(f"{grade} qid:{number // 10} " + " ".join(f"{i + 1}:{v * 50:.4f}" for i, v in enumerate(x)) + "\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def test_what_was_learned_says_what_it_is_for_and_simulate_checks_that(tmp_path, fairexp):
+    train, out = letor(tmp_path / "train.txt", seed=0), tmp_path / "learned.json"
+    simulate = (
+        "simulate",
+        "--data",
+        train,
+        "--ranker",
+        "pairrank",
+        "--rounds",
+        5,
+        "--jobs",
+        1,
+        "--set",
+        f"prior={out}",
+    )
+    told = fairexp("learn", train, "--out", out).stderr
+    saved = json.loads(out.read_text())
+    assert (saved["features"], saved["scaling"]) == (["1", "2", "3"], "none") and "per unit" in saved["units"]
+    assert "3 features: 1, 2, 3" in told and "learn with --scaling query" in told
+    refused = fairexp(*simulate, exit_code=2).stderr
+    assert "got weights learned with scaling 'none'" in refused and "fairexp learn --scaling query" in refused
+    advice = fairexp("learn", train, "--out", out, "--scaling", "query").stderr
+    assert json.loads(out.read_text())["scaling"] == "query" and f"--set prior={out}" in advice
+    assert "pairrank" in fairexp(*simulate).stdout
+    out.write_text(json.dumps({**saved, "scaling": "query", "features": ["1", "2", "price"]}))
+    assert "got one without '3'" in fairexp(*simulate, exit_code=2).stderr
+
+
+def test_a_prior_in_another_order_is_the_same_prior(tmp_path):
+    from fairexp.simulation.run import ranker_of
+    from fairexp.simulation.settings import DataSettings, RunSettings
+
+    train, out = letor(tmp_path / "train.txt", seed=0), tmp_path / "learned.json"
+    assert run(train, "--out", out, "--scaling", "query").exit_code == 0
+    settings = RunSettings("fairexp-pairrank", {"prior": str(out)}, DataSettings(str(train), group="1:q0.5"))
+    data = settings.data.load()[0]
+    plain = ranker_of(settings, data).score(data.query(0).features)
+    saved = json.loads(out.read_text())
+    for key in ("features", "weights", "spread"):
+        saved[key] = saved[key][::-1]
+    out.write_text(json.dumps(saved))
+    assert np.array_equal(ranker_of(settings, data).score(data.query(0).features), plain) and np.ptp(plain) > 0.5
+
+
+def test_a_log_has_no_features_that_tell_the_outcome(tmp_path, fairexp):
+    table = as_table(logged(0, n_rankings=80))
+    leaks = {
+        "label": table["click"],
+        "clicks": table["click"],
+        "Unnamed: 0": pa.array(range(table.num_rows)),
+        "doc_idx": table["position"],
+        "weight": table["position"],
+    }
+    for name, column in leaks.items():
+        table = table.append_column(name, column)
+    path = write(table, tmp_path / "log.csv")
+    told = fairexp("learn", path, "--out", tmp_path / "learned.json", "--ignore", "weight").stderr
+    assert json.loads((tmp_path / "learned.json").read_text())["features"] == list("abcde")
+    assert "5 features: a, b, c, d, e" in told
+    note = "'label' (another grade), 'clicks' (clicks), 'Unnamed: 0' (an index), 'doc_idx' (an id), 'weight' (ignored)"
+    assert note in told
+    assert read_log(path, features=("a", "clicks")).names == ("a", "clicks")
+    with pytest.raises(DataError, match=r"no column 'wieght'\. Did you mean 'weight'"):
+        read_log(path, ignore=["wieght"])
+    with pytest.raises(ArgumentError, match="LETOR text has no named columns"):
+        read_log(letor(tmp_path / "a.txt", seed=1), ignore=["1"])
 
 
 def ubi(tmp_path, log):

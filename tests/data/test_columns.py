@@ -38,10 +38,7 @@ def test_two_columns_that_could_be_the_grade_must_be_chosen_between(
         read(tmp_path, made, ending)
     own = read(tmp_path, made, ending, columns=f"grade={second}")
     assert own.grades.tolist() == [2, 0, 1] and own.feature_names == ("price",)
-    assert own.notes == (
-        f"columns left out: '{first}' (another grade). To learn from one of them, name all features: --columns "
-        "features=A+B.",
-    )
+    assert own.notes == (f"columns left out: '{first}' (another grade). To learn from one of them, name all features.",)
     assert read(tmp_path, made, ending, ignore=[second]).grades.tolist() == [1, 0, 2]
     both = read(tmp_path, made, ending, columns=f"features=price+{second}")
     assert both.feature_names == ("price", second) and both.notes == ()

@@ -270,11 +270,43 @@ def test_a_prior_that_does_not_fit_is_refused(prior):
 def test_a_file_with_a_prior(tmp_path):
     path = tmp_path / "learned.json"
     record = {"features": ["a", "b"], "weights": [1.0, 2.0], "spread": [0.5, 0.25], "strength": 8.0, "exposure": None}
+    record["scaling"] = "query"
     path.write_text(json.dumps(record))
     ranker = PairRank(2, prior=str(path))
     assert ranker.prior.weights.tolist() == [1.0, 2.0] and ranker.prior.seen.tolist() == [4.0, 2.0]
-    assert read_learned(path).names == ("a", "b")
-    for broken in ("{", "[]", json.dumps(record | {"strength": "x"}), json.dumps(record | {"features": ["a"]})):
+    learned = read_learned(path).prior
+    assert (learned.feature_names, learned.scaling) == (("a", "b"), "query")
+    for broken in (
+        "{",
+        "[]",
+        json.dumps(record | {"strength": "x"}),
+        json.dumps(record | {"features": ["a"]}),
+        json.dumps(record | {"scaling": "x"}),
+    ):
         path.write_text(broken)
         with pytest.raises((DataError, ArgumentError)):
             PairRank(2, prior=path)
+
+
+def test_a_prior_that_says_what_it_is_for_is_held_to_it():
+    prior = Prior([3.0, 1.0], strength=8, spread=[0.5, 0.25], feature_names=("price", "age"), scaling="query")
+    turned = prior.for_features(("age", "price"), scaling="query")
+    assert turned.weights.tolist() == [1.0, 3.0] and turned.spread.tolist() == [0.25, 0.5] and turned.strength == 8
+    assert prior.for_features(("price", "age"), scaling=None) is prior
+    for names, words in (
+        (("price", "ages"), "without 'ages'. Did you mean 'age'?"),
+        (("price",), "one with 'age', which the data do not have"),
+        (("price", "age", "stock"), "one without 'stock'"),
+    ):
+        with pytest.raises(ArgumentError, match=f"prior: expected the features of the data, got .*{words}"):
+            prior.for_features(names, scaling="query")
+    with pytest.raises(
+        ArgumentError, match=r"with scaling 'none' .*got weights learned with scaling 'query'.*--scaling none"
+    ):
+        prior.for_features(("price", "age"), scaling="none")
+    plain = Prior([1.0, 2.0], strength=1)
+    assert plain.for_features(("x", "y"), scaling="none") is plain
+    with pytest.raises(ArgumentError, match=r"prior\.feature_names: expected 2 names that differ"):
+        Prior([1.0, 2.0], strength=1, feature_names=("a", "a"))
+    with pytest.raises(ArgumentError, match=r"prior\.scaling: expected one of 'none', 'query'"):
+        Prior([1.0, 2.0], strength=1, scaling="running")

@@ -90,12 +90,13 @@ class Assignment:
     features: tuple[str, ...]
     left_out: Mapping[str, str]
 
-    def note(self) -> list[str]:
-        """What was left out and why, in one sentence, if anything was."""
-        if not self.left_out:
-            return []
-        told = ", ".join(f"{name!r} ({reason})" for name, reason in self.left_out.items())
-        return [f"columns left out: {told}. To learn from one of them, name all features: --columns features=A+B."]
+
+def left_out_note(left_out: Mapping[str, str]) -> list[str]:
+    """What was left out and why, in one sentence, if anything was."""
+    if not left_out:
+        return []
+    told = ", ".join(f"{name!r} ({reason})" for name, reason in left_out.items())
+    return [f"columns left out: {told}. To learn from one of them, name all features."]
 
 
 def other_meaning(name: str) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Ints
-from fairexp.data.columns import ROLES, Assignment, Columns, listed
+from fairexp.data.columns import ROLES, Assignment, Columns, left_out_note, listed
 from fairexp.data.dataset import BY_QUERY, Dataset, Values, numbered
 from fairexp.data.query_sizes import read_sizes, sizes_beside
 from fairexp.data.rows import Words, as_word, assemble, is_grade
@@ -104,8 +104,9 @@ def _dataset(
         words = {each: "words" for each in assigned.features if _holds_words(table[each], each, where)}
         features = tuple(each for each in assigned.features if each not in words)
         assigned = replace(assigned, features=features, left_out={**assigned.left_out, **words})
+    note = left_out_note(assigned.left_out)
     if not assigned.features:
-        raise DataError(where, f"has no column left for features. {' '.join(assigned.note()) or 'Add at least one.'}")
+        raise DataError(where, f"has no column left for features. {' '.join(note) or 'Add at least one.'}")
     return assemble(
         np.column_stack([_numbers(table, each, where) for each in assigned.features]),
         _grades(table, assigned.grade, where),
@@ -114,7 +115,7 @@ def _dataset(
         feature_names=assigned.features,
         scale=scale,
         name=name,
-        notes=tuple(assigned.note()),
+        notes=tuple(note),
     )
 
 

@@ -76,4 +76,5 @@ def _log(
         groups=None if part.groups is None else np.asarray(part.groups),
         exact=np.array(exact),
         query_ids=part.query_ids,
+        feature_names=part.feature_names,
     )

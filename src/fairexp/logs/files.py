@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairexp.data import Dataset, read_letor
+from fairexp.data.dataset import BY_QUERY
 from fairexp.errors import ArgumentError, DataError
 from fairexp.kernels.data.scaling import scale_queries
 from fairexp.logs.record import Log, places
@@ -26,11 +28,13 @@ def read_log(
     items: Path | None = None,
     action: str = "click",
     features: tuple[str, ...] = (),
+    ignore: Sequence[str] = (),
 ) -> Log:
     """The log in a table of rows (.csv, .jsonl, .parquet), in UBI events, or in a LETOR file with grades.
 
     UBI events come with the file of their `queries`, and with `items`, a table of what is known of each document;
-    `action` names the events that count as clicks. `features` are the columns to learn from, unless all numbers.
+    `action` names the events that count as clicks. `features` are the columns to learn from; by default all numbers
+    but those to `ignore` and those whose names say that they are no features (`fairexp.data.columns`).
     """
     from fairexp.logs.rows import log_of_rows
     from fairexp.logs.ubi import log_of_ubi
@@ -40,20 +44,25 @@ def read_log(
     if not path.is_file():
         raise ArgumentError("log", f"{str(path)!r}, which does not exist", "a file")
     if queries is not None and items is not None:
-        return log_of_ubi(read_table(path), read_table(queries), read_table(items), action=action, features=features)
+        tables = (read_table(path), read_table(queries), read_table(items))
+        return log_of_ubi(*tables, action=action, features=features, ignore=ignore)
     if path.suffix in TABLES:
-        return log_of_rows(read_table(path), path, features=features)
+        return log_of_rows(read_table(path), path, features=features, ignore=ignore)
+    if features or ignore:
+        given = f"{', '.join((*features, *ignore))} for {path}"
+        raise ArgumentError("--features and --ignore", given, "none: LETOR text has no named columns")
     return log_of_grades(read_letor(path, scale=None))
 
 
 def log_of_grades(data: Dataset) -> Log:
-    """Graded documents: each query is a ranking, and nobody has seen it. Features are called f0, f1, ..."""
+    """Graded documents: each query is a ranking, and nobody has seen it."""
     return Log(
         features=np.concatenate([features for features, _, _ in data.chunks()]),
-        names=tuple(f"f{number}" for number in range(data.n_features)),
+        names=data.feature_names,
         offsets=data.offsets,
         positions=places(data.offsets),
         grades=np.asarray(data.grades),
+        scaling=data.scaling,
     )
 
 
@@ -61,7 +70,7 @@ def scaled_by_query(log: Log) -> Log:
     """The log with every feature brought to [0, 1] in each ranking, as `scaling: query` of a policy does."""
     scaled = np.ascontiguousarray(log.features, dtype=np.float32)
     scale_queries(scaled, log.offsets)
-    return replace(log, features=scaled.astype(np.float64))
+    return replace(log, features=scaled.astype(np.float64), scaling=BY_QUERY)
 
 
 def read_table(path: Path) -> pa.Table:

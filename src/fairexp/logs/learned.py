@@ -13,7 +13,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import ExposureEstimate
 from fairexp.logs.preferences import Progress, fit_preferences, ordered_rightly, winners
 from fairexp.logs.record import Log
-from fairexp.prior import Prior
+from fairexp.prior import UNITS, Prior
 
 REGULARIZATION = 1.0
 RANGE = float(np.sqrt(12.0))
@@ -25,14 +25,13 @@ HELD_OUT = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """Weights by feature as a `prior` in the features' own units, and how sure they are.
+    """Weights by feature as a `prior` in the units of the log's features, and how sure they are.
 
     `standard_error` (d,) is that of the weights; `range` (d,) is how far a feature typically reaches inside a ranking.
     `exposure` is the curve that clicks were corrected by, None where documents were graded. `ordered` is the share of
     the preferences of held-out queries that weights from the others order rightly, with its standard error.
     """
 
-    names: tuple[str, ...]
     prior: Prior
     standard_error: Floats
     range: Floats
@@ -41,10 +40,18 @@ class Learned:
     n_preferences: int
     ordered: tuple[float, float]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the features are called."""
+        assert self.prior.feature_names is not None
+        return self.prior.feature_names
+
     def save(self, path: Path) -> None:
         """Write a JSON file that `PairRank(prior=...)` and `prior: {file: ...}` of a policy read."""
         record = {
             "features": list(self.names),
+            "scaling": self.prior.scaling,
+            "units": UNITS[str(self.prior.scaling)],
             "weights": self.prior.weights.tolist(),
             "standard_error": self.standard_error.tolist(),
             "spread": self.prior.spread.tolist(),
@@ -79,11 +86,12 @@ def learn(
     rows = np.repeat(held_out, np.diff(scaled.offsets))
     part = fit_preferences(scaled.chosen(~held_out), counts[~rows], regularization=regularization)
     return Learned(
-        names=log.names,
         prior=Prior(
             fit.theta / reach,
             strength=fit.worth if strength is None else strength,
             spread=np.maximum(np.diag(fit.products), 0.0) * np.square(reach),
+            feature_names=log.names,
+            scaling=log.scaling,
         ),
         standard_error=np.sqrt(np.diag(fit.covariance)) / reach,
         range=reach,

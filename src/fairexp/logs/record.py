@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.data.dataset import UNSCALED
 
 CHUNK = 1 << 20
 """Numbers of features that are looked at together."""
@@ -20,7 +21,8 @@ class Log:
     `features` (N, d) are called `names`. `positions` (N,) are where they were shown, from 1. `clicks` (N,) are what
     users did; where documents were graded instead, `grades` (N,) say so. `queries` (R,) and `documents` (N,) are
     numbers by which queries and documents are known again, or None. `propensity` (N,) is the probability that a
-    document stood at its position, or None.
+    document stood at its position, or None. `scaling` of the features is "none", or "query" where each was brought to
+    [0, 1] in each ranking. `notes` say what of the file is not in the log.
     """
 
     features: Floats
@@ -32,6 +34,8 @@ class Log:
     queries: Ints | None = None
     documents: Ints | None = None
     propensity: Floats | None = None
+    scaling: str = UNSCALED
+    notes: tuple[str, ...] = ()
 
     @property
     def n_rankings(self) -> int:
@@ -41,9 +45,9 @@ class Log:
         """The log of some of its rankings."""
         sizes = np.diff(self.offsets)
         rows = np.repeat(rankings, sizes)
-        return Log(
+        return replace(
+            self,
             features=self.features[rows],
-            names=self.names,
             offsets=np.concatenate([[0], np.cumsum(sizes[rankings])]),
             positions=self.positions[rows],
             clicks=None if self.clicks is None else self.clicks[rows],

@@ -2,18 +2,20 @@
 
 Columns: `ranking`, the same for all rows of one ranking; `click` (or `grade`); and, where known, `position` from 1,
 `query`, `document` and `propensity`, the probability that the document stands at its position. Every other column
-of numbers is a feature, unless features are named.
+of numbers is a feature, unless its name says that it is none, or features are named.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairexp.arrays import Floats, Ints
-from fairexp.errors import DataError
+from fairexp.data.columns import is_label, left_out_note, listed, other_meaning
+from fairexp.errors import DataError, did_you_mean
 from fairexp.logs.record import Log, places
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 OWN = ("ranking", "query", "document", "position", "click", "grade", "propensity")
 
 
-def log_of_rows(table: pa.Table, path: Path, *, features: tuple[str, ...] = ()) -> Log:
+def log_of_rows(table: pa.Table, path: Path, *, features: tuple[str, ...] = (), ignore: Sequence[str] = ()) -> Log:
     """The log in a table, whose rows may come in any order; without positions, their order within a ranking counts."""
     columns = table.column_names
     told = [name for name in ("click", "grade") if name in columns]
@@ -35,7 +37,7 @@ def log_of_rows(table: pa.Table, path: Path, *, features: tuple[str, ...] = ()) 
     order = np.lexsort((positions, rankings))
     starts = np.flatnonzero(np.diff(rankings[order], prepend=-1))
     offsets = np.append(starts, len(order))
-    names = features or tuple(feature_columns(table))
+    names, notes = feature_columns(table, path, named=features, ignore=ignore)
     outcomes = whole_numbers(table, told[0], path)[order]
     if told[0] == "click" and not np.isin(outcomes, (0, 1)).all():
         raise DataError(path, f"has click {outcomes[~np.isin(outcomes, (0, 1))][0]}; expected 0 and 1")
@@ -50,6 +52,7 @@ def log_of_rows(table: pa.Table, path: Path, *, features: tuple[str, ...] = ()) 
         queries=queries,
         documents=codes(table, "document")[order] if "document" in columns else None,
         propensity=_numbers(table, "propensity", path)[order] if "propensity" in columns else None,
+        notes=notes,
     )
 
 
@@ -59,13 +62,30 @@ def codes(table: pa.Table, name: str) -> Ints:
     return np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def feature_columns(table: pa.Table, *, besides: tuple[str, ...] = ()) -> list[str]:
-    """The columns of numbers that have no other meaning."""
+def feature_columns(
+    table: pa.Table, where: Path | str, *, named: tuple[str, ...] = (), ignore: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The features: those `named`, or all numbers without another meaning; and a note of what else was left out."""
     import pyarrow as pa
 
+    for name in (*named, *ignore):
+        if name not in table.column_names:
+            remedy = did_you_mean(name, table.column_names) or f"There are {listed(table.column_names)}."
+            raise DataError(where, f"has no column {name!r}. {remedy}")
+    if named:
+        return named, ()
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-    own = (*OWN, *besides)
-    return [field.name for field in table.schema if field.name not in own and any(kind(field.type) for kind in kinds)]
+    numbers = [field.name for field in table.schema if any(kind(field.type) for kind in kinds)]
+    reasons = {name: _reason(name, ignore) for name in numbers if name not in OWN}
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+    return tuple(name for name in reasons if name not in left_out), tuple(left_out_note(left_out))
+
+
+def _reason(name: str, ignore: Sequence[str]) -> str | None:
+    """Why a column of this name is no feature, if it is none."""
+    if name in ignore:
+        return "ignored"
+    return "another grade" if is_label(name) else other_meaning(name)
 
 
 def feature_matrix(table: pa.Table, names: tuple[str, ...], path: Path | str) -> Floats:

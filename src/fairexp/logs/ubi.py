@@ -5,6 +5,7 @@ UBI tells nothing of the objects themselves, so a table of them comes along: `do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,13 @@ HITS = "query_response_hit_ids"
 
 
 def log_of_ubi(
-    events: pa.Table, queries: pa.Table, items: pa.Table, *, action: str = "click", features: tuple[str, ...] = ()
+    events: pa.Table,
+    queries: pa.Table,
+    items: pa.Table,
+    *,
+    action: str = "click",
+    features: tuple[str, ...] = (),
+    ignore: Sequence[str] = (),
 ) -> Log:
     """The rankings of UBI queries, with the `action` events on what they returned as clicks.
 
@@ -35,7 +42,7 @@ def log_of_ubi(
         missing = [column for column in wanted if column not in table.column_names]
         if missing:
             raise ArgumentError(name, f"rows without {', '.join(missing)}", f"rows with {', '.join(wanted)}")
-    names = features or tuple(feature_columns(items))
+    names, notes = feature_columns(items, "--items", named=features, ignore=ignore)
     known = feature_matrix(items, names, "--items")
     numbers = {str(each): row for row, each in enumerate(items.column("document").to_pylist())}
     clicked = _clicked(events, action)
@@ -64,6 +71,7 @@ def log_of_ubi(
         clicks=clicks,
         queries=np.unique(np.array(texts, dtype=str), return_inverse=True)[1].ravel(),
         documents=documents,
+        notes=notes,
     )
 
 

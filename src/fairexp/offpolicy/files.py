@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.data.dataset import numbered
 from fairexp.errors import ArgumentError, DataError
 from fairexp.logs.files import read_table
-from fairexp.logs.rows import codes, feature_columns, feature_matrix, log_of_rows
+from fairexp.logs.rows import codes, feature_matrix, log_of_rows
 from fairexp.offpolicy.propensity import ESTIMATED, EXACT
 from fairexp.offpolicy.record import BanditLog
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".parquet", ".jsonl")
 OF_ROUNDS = ("query", "shown", "propensity", "reward")
+OF_CANDIDATES = ("query", "document", "group")
 
 
 def candidates_file(path: Path) -> Path:
@@ -55,8 +57,11 @@ def write_bandit_log(log: BanditLog, path: Path) -> None:
         "query": pa.array(ids).take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
         "document": (np.arange(len(log.features)) - np.repeat(log.starts[:-1], sizes)).astype(np.int32),
         **({} if log.groups is None else {"group": log.groups.astype(np.int32)}),
-        **{f"f{number}": column for number, column in enumerate(log.features.T.astype(np.float32), start=1)},
     }
+    names = log.feature_names or numbered(log.features.shape[1])
+    if own := candidates.keys() & set(names):
+        raise ArgumentError("features", f"one called {min(own)!r}", f"other names than {', '.join(candidates)}")
+    candidates |= dict(zip(names, log.features.T.astype(np.float32), strict=True))
     _write_rows(pa.table(rounds), path)
     _write_rows(pa.table(candidates), candidates_file(path))
 
@@ -91,7 +96,7 @@ def read_bandit_log(path: Path, *, features: tuple[str, ...] = ()) -> BanditLog:
 
 def _of_rounds(table: pa.Table, path: Path, features: tuple[str, ...]) -> BanditLog:
     known = read_table(candidates_file(path))
-    names = features or tuple(feature_columns(known, besides=("group",)))
+    names = features or tuple(name for name in known.column_names if name not in OF_CANDIDATES)
     queries = codes(known, "query")
     order = np.lexsort((np.asarray(known.column("document").to_numpy()), queries))
     firsts = order[np.flatnonzero(np.diff(queries[order], prepend=-1))]
@@ -124,6 +129,7 @@ def _of_rounds(table: pa.Table, path: Path, features: tuple[str, ...]) -> Bandit
         exact=_exact(table),
         groups=_groups(known, order),
         query_ids=tuple(ids),
+        feature_names=names,
     )
 
 
@@ -143,6 +149,7 @@ def _of_documents(table: pa.Table, path: Path, features: tuple[str, ...]) -> Ban
         shown=np.arange(len(log.positions)) - np.repeat(log.offsets[:-1], sizes),
         reward=log.clicks.astype(np.float64),
         propensity=log.propensity,
+        feature_names=log.names,
     )
 
 

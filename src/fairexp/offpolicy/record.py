@@ -21,7 +21,7 @@ class BanditLog:
       `propensity` (S,), the probability that the document stands at its position.
     - `log_list` (T,): the log of the probability of the whole list, NaN where unknown; None where all are.
     - `exact` (T,): whether propensities are known, not estimated; None where nobody says.
-    - `query_ids` (C,): what contexts are called.
+    - `query_ids` (C,): what contexts are called; `feature_names` (d,): what features are, or None where nobody says.
 
     >>> log = BanditLog(np.eye(2), np.array([0, 2]), np.array([0]), np.array([0, 1]), np.array([1]), np.array([1.0]),
     ...                 np.array([0.5]))
@@ -40,6 +40,7 @@ class BanditLog:
     groups: Ints | None = None
     exact: Bools | None = None
     query_ids: tuple[str | int, ...] = ()
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         wrong = ~((self.propensity > 0.0) & (self.propensity <= 1.0))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
+from fairexp.prior import Prior, read_learned
 from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.registry import FAIR, NAMES, construct, keeps_account, parameters_of, ranker_class, ranker_names
@@ -33,7 +35,8 @@ class Environment:
     """What a ranker is told about where it serves; it takes from this what its constructor asks for by name.
 
     `shares` (G,) are what the groups are owed, or None without groups; `exposure` (length,) by position; `grades`
-    returns the true grades by query id, for an oracle.
+    returns the true grades by query id, for an oracle. A prior must be for features of these `feature_names` and this
+    `scaling`, where they are known.
     """
 
     n_features: int
@@ -42,6 +45,8 @@ class Environment:
     shares: Floats | None
     grades: Callable[[], Mapping[str | int, Ints]]
     seed: Seed = None
+    feature_names: tuple[str, ...] | None = None
+    scaling: str | None = None
 
     def known(self) -> dict[str, Any]:
         """Constructor arguments by name."""
@@ -63,6 +68,11 @@ def ranker_for(name: str, environment: Environment, parameters: Mapping[str, Any
     accepted = parameters_of(name)
     if keeps_account(name) and environment.shares is None:
         raise ArgumentError("group", "none", f"groups, which {name} keeps fair", NO_GROUPS)
+    prior = given.get("prior")
+    if isinstance(prior, Prior | str | Path) and ":" not in name:
+        whole = read_learned(Path(prior)).prior if not isinstance(prior, Prior) else prior
+        names = environment.feature_names
+        given["prior"] = whole if names is None else whole.for_features(names, scaling=environment.scaling)
     if "beta" in given or "shares" in given:
         known.pop("shares", None)
     if "grades" in accepted and "grades" not in given:

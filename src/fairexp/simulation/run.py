@@ -66,6 +66,8 @@ def ranker_of(settings: RunSettings, train: Dataset) -> Ranker:
         shares=shares_of(settings.shares, train),
         grades=lambda: {train.query_ids[i]: train.relevance(i) for i in range(train.n_queries)},
         seed=_seeds(settings)[1],
+        feature_names=train.feature_names,
+        scaling=train.scaling,
     )
     return ranker_for(settings.ranker, environment, settings.parameters)
 

@@ -56,7 +56,7 @@ def test_policies_from_yaml(tmp_path: Path) -> None:
     found = load_policies(path)
     assert list(found) == ["shop", "plain"]
     assert found["shop"].columns == [Feature(name="bm25"), Feature(name="age", shift=30, scale=10)]
-    assert found["plain"].feature_names == ["f0", "f1", "f2", "f3"]
+    assert found["plain"].feature_names == ["1", "2", "3", "4"]
 
 
 def test_a_ranker_whose_extra_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,6 +228,7 @@ def test_a_parameter_cannot_name_a_file_of_the_server() -> None:
 def learned_file(folder: Path, **more: Any) -> Path:
     path = folder / "learned.json"
     record = {"features": NAMES, "weights": [1.0, 2.0, 0.0], "spread": [4.0, 0.5, 0.0], "strength": 321.0}
+    record["scaling"] = "none"
     path.write_text(json.dumps({**record, "exposure": [1.0, 0.4, 0.2], **more}))
     return path
 
@@ -258,6 +259,16 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     learned_file(tmp_path, features=["price", "age", "colour"])
     with pytest.raises(FairexpError, match=r"market.prior .*line 6.*expected names of features, got 'colour'"):
         declared(tmp_path, "{file: learned.json}")
+
+
+@pytest.mark.parametrize(("learned", "declares"), [("query", "running"), ("query", "none"), ("none", "query")])
+def test_weights_in_other_units_than_the_policys_are_refused(tmp_path: Path, learned: str, declares: str) -> None:
+    learned_file(tmp_path, scaling=learned)
+    with pytest.raises(ArgumentError, match=f"prior: expected .*got weights learned with scaling '{learned}'"):
+        declared(tmp_path, "{file: learned.json}", f"    scaling: {declares}\n")
+    fits = "query" if learned == "query" else "running"
+    spec = declared(tmp_path, "{file: learned.json}", f"    scaling: {fits}\n")
+    assert spec.prior is not None and spec.prior.weights["age"] == 2.0
 
 
 def test_the_page_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairexp.cli import options
 from fairexp.cli.entry import error_console
 from fairexp.cli.parameters import numbers_or_name
 from fairexp.errors import ArgumentError
@@ -50,8 +51,10 @@ def learn(
         ),
     ] = "reciprocal",
     features: Annotated[
-        str | None, typer.Option(help="Columns to learn from, by commas; unless told all numbers.")
+        str | None,
+        typer.Option(help="Columns to learn from, by commas; default: all numbers that are features by name."),
     ] = None,
+    ignore: options.Ignore = None,
     scaling: Annotated[
         Scaling, typer.Option(help="Weights by the features' own units, or by their range in each query.")
     ] = Scaling.none,
@@ -64,6 +67,7 @@ def learn(
 ) -> None:
     """Learn weights and exposure from past rankings and clicks, for a ranker or a policy to start from."""
     from fairexp.cli.printing.tables import output_console
+    from fairexp.data import feature_line
     from fairexp.logs.files import read_log, scaled_by_query
     from fairexp.logs.learned import learn as learn_from
 
@@ -72,8 +76,10 @@ def learn(
     with _told() as tell:
         tell(f"Reading {log}")
         chosen = tuple(features.split(",")) if features else ()
-        record = read_log(log, queries=queries, items=items, action=action, features=chosen)
+        record = read_log(log, queries=queries, items=items, action=action, features=chosen, ignore=ignore or ())
         record = scaled_by_query(record) if scaling is Scaling.query else record
+        for line in (feature_line(record.names), *(f"Note: {note}" for note in record.notes)):
+            error_console().print(line, markup=False, soft_wrap=True)
         size = f"{record.n_rankings:,} rankings, {len(record.names)} features"
         tell(f"{size}: how exposed positions were")
         curve = None if record.grades is not None else _curve(exposure, record)
@@ -84,8 +90,16 @@ def learn(
         console.print(_curve_table(curve))
     console.print(_weights_table(learned))
     console.print(_in_words(learned), soft_wrap=True)
-    advice = f"Start from it: `prior: {{file: {out}}}` in a policy, or PairRank(prior={str(out)!r})."
+    advice = f"Start from it: {_ways(scaling, out)}."
     error_console().print(advice, markup=False, soft_wrap=True)
+
+
+def _ways(scaling: Scaling, out: Path) -> str:
+    """What takes weights in these units."""
+    policy = f"`prior: {{file: {out}}}` in a policy"
+    if scaling is Scaling.query:
+        return f"{policy} with `scaling: query`, or `fairexp simulate --set prior={out}`"
+    return f"{policy}; for `fairexp simulate`, which scales by query, learn with --scaling query"
 
 
 @contextmanager

@@ -147,5 +147,5 @@ def _finite(features: Floats32, spec: PolicySpec, where: str | None) -> Floats32
         return features
     row, column = (int(index) for index in np.argwhere(~finite)[0])
     field = "features" if where is None else where.format(row, column)
-    given = f"{features[row, column]} at row {row}, column {column} ({spec.feature_names[column]})"
+    given = f"{features[row, column]} at row {row}, feature {spec.feature_names[column]!r}"
     raise invalid(field, given, "finite float32 numbers, after scaling too")

@@ -273,9 +273,9 @@ class PolicySpec(Strict):
 
     @property
     def declared(self) -> list[Feature]:
-        """The features that are declared, in order; unnamed ones are called f0, f1, ..."""
+        """The features that are declared, in order; unnamed ones are called 1, 2, ... as in LETOR files."""
         if isinstance(self.features, int):
-            return [Feature.model_construct(name=f"f{number}") for number in range(self.features)]
+            return [Feature.model_construct(name=str(number)) for number in range(1, self.features + 1)]
         return [each if isinstance(each, Feature) else Feature.model_construct(name=each) for each in self.features]
 
     @property
@@ -361,14 +361,12 @@ def _with_prior(given: Any, folder: Path) -> Any:
     if not isinstance(named, dict) or not isinstance(named.get("file"), str):
         return given
     learned = read_learned(folder / named["file"])
+    belief, names = learned.prior, learned.prior.feature_names or ()
+    belief.check_scaling("query" if given.get("scaling") == "query" else "none")
     prior = {
-        "weights": dict(zip(learned.names, learned.prior.weights.tolist(), strict=True)),
-        "spread": {
-            name: spread
-            for name, spread in zip(learned.names, learned.prior.spread.tolist(), strict=True)
-            if spread > 0
-        },
-        "strength": learned.prior.strength,
+        "weights": dict(zip(names, belief.weights.tolist(), strict=True)),
+        "spread": {name: spread for name, spread in zip(names, belief.spread.tolist(), strict=True) if spread > 0},
+        "strength": belief.strength,
     }
     own = {key: value for key, value in named.items() if key != "file"}
     curve = {} if learned.exposure is None else {"exposure": learned.exposure}

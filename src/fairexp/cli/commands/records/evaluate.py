@@ -52,6 +52,7 @@ def evaluate(
     is noisier.
     """
     from fairexp.cli.printing.tables import output_console
+    from fairexp.data import feature_line
     from fairexp.exports.runs import KeptRun
     from fairexp.offpolicy import evaluate as evaluate_on
     from fairexp.offpolicy.files import read_bandit_log
@@ -61,6 +62,8 @@ def evaluate(
     if out is not None and out.suffix != ".json":
         raise ArgumentError("--out", repr(str(out)), "a file name that ends in .json")
     record = read_bandit_log(log, features=tuple(features.split(",")) if features else ())
+    if record.feature_names is not None:
+        error_console().print(feature_line(record.feature_names), markup=False, soft_wrap=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceWarning)  # told when the run was played
         target = KeptRun(run).ranker() if run is not None else _built(str(ranker), assignments or [], record)
@@ -93,6 +96,7 @@ def _built(name: str, assignments: list[str], log: BanditLog) -> Ranker:
         shares=np.ones(n_groups) if n_groups > 1 else None,
         grades=dict,
         seed=0,
+        feature_names=log.feature_names,
     )
     return ranker_for(name, environment, route(assignments, [name])[name])
 
