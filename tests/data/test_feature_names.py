@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv
 
-from fairexp import PairRank
+from fairexp import FairExp, PairRank, Prior
 from fairexp.data import Dataset, contents, from_table, open_data, read_letor, read_table, world
 from fairexp.errors import ArgumentError
 from fairexp.measures import HELDOUT_NDCG
@@ -93,6 +93,28 @@ def test_the_library_matches_by_name_too() -> None:
         heldout_ndcg(from_table(table_of(1), scale=None))
     with pytest.raises(ArgumentError, match="heldout: expected the features of 'data'"):
         heldout_ndcg(from_table(table_of(1, ("price", "age", "fit"))))
+
+
+@pytest.mark.parametrize("host", [True, False])
+def test_a_prior_for_other_features_is_refused_in_the_library_too(host: bool) -> None:
+    train = from_table({**table_of(0).to_pydict(), "group": ["x", "y"] * 100})
+
+    def start(prior: Prior) -> None:
+        learner = PairRank(4, prior=prior, seed=0)
+        ranker = FairExp(learner, tolerance=1.0, beta=1.0) if host else learner
+        user = load_user("perfect", n_grades=5, seed=0)
+        simulate(ranker, train, user, rounds=2, exposure=1 / np.arange(1, 11), shares=np.ones(2))
+
+    weights = {"strength": 5.0, "weights": [1.0, 2.0, 3.0, 4.0]}
+    start(Prior(**weights, feature_names=NAMES, scaling="query"))
+    start(Prior(**weights))
+    for own, words in (
+        ({"feature_names": NAMES, "scaling": "none"}, "weights learned with scaling 'none'"),
+        ({"feature_names": NAMES[::-1]}, "in another order"),
+        ({"feature_names": (*NAMES[:3], "stock")}, "one without 'noise'"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            start(Prior(**weights, **own))
 
 
 @given(order=st.permutations(range(4)), blanked=st.sets(st.integers(1, 4)), rows=st.booleans())

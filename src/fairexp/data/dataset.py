@@ -229,7 +229,7 @@ class Dataset:
         missing, extra = unmatched(training.feature_names, self.feature_names)
         if missing or extra:
             told = " and ".join(
-                f"{words} {listed(names)}" for words, names in (("without", missing), ("with", extra)) if names
+                f"{words} {listed(names, most=5)}" for words, names in (("without", missing), ("with", extra)) if names
             )
             expected = f"the features of {training.name!r}, which are matched by name"
             raise ArgumentError("heldout", f"{self.name!r} {told}", expected, _remedy(missing, extra))

@@ -13,7 +13,9 @@ import numpy as np
 
 from fairexp.arrays import Floats
 from fairexp.data import Dataset
+from fairexp.errors import ArgumentError
 from fairexp.measures import HELDOUT_NDCG, ZERO
+from fairexp.prior import Prior
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.disparities import Disparities
@@ -82,6 +84,7 @@ def simulate(
     An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far kept, and `interrupted` True; so
     does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
     """
+    _check_prior(ranker, train)
     heldout = None if heldout is None else heldout.with_features_of(train)
     validation = None if validation is None else validation.with_features_of(train)
     meter = Meter(exposure=exposure, shares=shares, irrelevant=irrelevant)
@@ -120,6 +123,14 @@ def simulate(
         result.write(folder)
         recorder.keep(ranker, folder)
     return result
+
+
+def _check_prior(ranker: Ranker, train: Dataset) -> None:
+    """Refuse a prior whose weights are known to be for other features than those of `train`."""
+    prior = getattr(ranker.learner, "prior", None)
+    if isinstance(prior, Prior) and prior.for_features(train.feature_names, scaling=train.scaling) is not prior:
+        remedy = "Start from prior.for_features(data.feature_names, scaling=data.scaling)."
+        raise ArgumentError("prior", "the same in another order", "the features of the data in their order", remedy)
 
 
 def _goes_on(progress: Callable[[dict[str, Any]], None] | None, row: dict[str, Any]) -> bool:
