@@ -96,7 +96,7 @@ def share_text(value: float) -> str:
 
 def check_irrelevant(rule: str) -> str:
     """`rule` if it is one of `IRRELEVANT`, or an `ArgumentError`."""
-    if rule not in IRRELEVANT:
+    if not isinstance(rule, str) or rule not in IRRELEVANT:
         raise ArgumentError(
             "irrelevant", repr(rule), " or ".join(f"{name} ({text})" for name, text in IRRELEVANT.items())
         )
@@ -350,6 +350,8 @@ def parse_measure(text: str) -> Measure:
     >>> parse_measure("max UF"), parse_measure("held-out nDCG@10").heading
     (<max UF>, 'Held-out NDCG')
     """
+    if not isinstance(text, str):
+        raise ArgumentError("measure", repr(text), "the name of a measure, such as 'max UF'")
     label, at, cutoff = text.partition("@")
     found = _BY_LABEL.get(label)
     if found is None or (found.cutoff is None) == bool(at) or not (cutoff.isdecimal() or not at):

@@ -166,7 +166,7 @@ def read_learned(path: Path) -> LearnedFile:
             scaling=check_choice("scaling", record["scaling"], tuple(UNITS)),
         )
         return LearnedFile(prior, record["exposure"])
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise ArgumentError(
             "prior", f"{str(path)!r}, which does not exist", "a file that `fairexp learn` wrote"
         ) from None

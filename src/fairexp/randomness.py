@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,25 @@ from fairexp.errors import ArgumentError
 Seed = int | np.random.SeedSequence | None
 
 
-def make_rng(seed: Seed) -> np.random.Generator:
-    """A Philox generator: its state is a handful of integers, and streams of different seeds are independent."""
+def check_seed(seed: Seed) -> Seed:
+    """`seed` if random numbers can come from it, or an `ArgumentError`."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer | np.random.SeedSequence | None):
-        raise ArgumentError("seed", repr(seed), "a whole number, a numpy SeedSequence, or None")
+        raise ArgumentError("seed", short_repr(seed), "a whole number, a numpy SeedSequence, or None")
     if isinstance(seed, int | np.integer) and seed < 0:
         raise ArgumentError("seed", seed, "a whole number of at least 0")
-    return np.random.Generator(np.random.Philox(seed))
+    return seed
+
+
+def make_rng(seed: Seed) -> np.random.Generator:
+    """A Philox generator: its state is a handful of integers, and streams of different seeds are independent."""
+    return np.random.Generator(np.random.Philox(check_seed(seed)))
+
+
+def stream_of(seed: int | np.random.SeedSequence, number: int) -> np.random.SeedSequence:
+    """The seed of a stream of its own, known by `number`, which leaves that of `seed` itself as it is."""
+    checked = check_seed(seed)
+    root = checked if isinstance(checked, np.random.SeedSequence) else np.random.SeedSequence(checked)
+    return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
 
 
 class Stream:

@@ -10,6 +10,7 @@ from typing import Any
 from fairexp.errors import ArgumentError
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.explorer import Explorer
+from fairexp.validation import check_mapping, check_text
 
 NAMES = {
     "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",
@@ -73,6 +74,7 @@ def ranker_names() -> list[str]:
 
 def ranker_class(name: str) -> type[Ranker]:
     """The class that a name or an import path `package.module:Class` stands for (without one around it)."""
+    check_text("ranker", name, "the name of a ranker, or an import path `package.module:Class`")
     if name not in NAMES and ":" not in name:
         known = ", ".join([*sorted(NAMES), *(f"{prefix}HOST" for prefix in AROUND)])
         raise ArgumentError("ranker", repr(name), f"one of {known}, or an import path `package.module:Class`")
@@ -136,6 +138,8 @@ def construct(name: str, parameters: Mapping[str, Any], *, known: Mapping[str, A
     (9.0, 0.2)
     """
     accepted = parameters_of(name)
+    for argument, given in (("parameters", parameters), ("known", known)):
+        check_mapping(argument, given, "values by parameter, such as {'seed': 1}")
     for key in parameters:
         if key not in accepted:
             raise ArgumentError(f"parameter of {name}", repr(key), "one of " + ", ".join(sorted(accepted)))
@@ -160,6 +164,7 @@ def _arguments(
 
 def _prefix(name: str) -> str | None:
     """How a name begins that means a ranker around a host; None for a ranker alone."""
+    check_text("ranker", name, "the name of a ranker, or an import path `package.module:Class`")
     return next((prefix for prefix in AROUND if name.startswith(prefix)), None)
 
 
@@ -178,7 +183,7 @@ def _imported(path: str) -> type[Ranker]:
     module, _, attribute = path.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise ArgumentError("ranker", repr(path), "an importable `package.module:Class`", str(error)) from error
     if not (isinstance(found, type) and issubclass(found, Ranker)):
         raise ArgumentError("ranker", repr(path), "a class that derives from fairexp.Ranker")

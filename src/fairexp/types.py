@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.validation import as_document_ids, as_features, as_groups, as_pins, check_number
+from fairexp.validation import as_document_ids, as_features, as_groups, as_pins, check_mapping, check_number
 
 __all__ = ["CERTAIN", "SURE", "Belief", "Query", "Ranking"]
 
@@ -59,12 +59,13 @@ class Query:
             object.__setattr__(self, "groups", as_groups(self.groups, n=features.shape[0]))
         if self.document_ids is not None:
             object.__setattr__(self, "document_ids", as_document_ids(self.document_ids, n=features.shape[0]))
-        if self.labels:
+        if type(self.labels) is not dict or self.labels:
+            check_mapping("labels", self.labels, "groups by name, one per candidate")
             made = {key: as_groups(of, n=features.shape[0], name=f"labels[{key!r}]") for key, of in self.labels.items()}
             object.__setattr__(self, "labels", made)
-        if self.weight != 1.0:
+        if not isinstance(self.weight, float) or self.weight != 1.0:
             object.__setattr__(self, "weight", check_number("weight", self.weight, above=0.0))
-        if self.pinned:
+        if type(self.pinned) is not dict or self.pinned:
             object.__setattr__(self, "pinned", as_pins(self.pinned, n=features.shape[0]))
 
     @property

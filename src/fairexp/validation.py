@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from math import inf
+from pathlib import Path
+from reprlib import repr as short_repr
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +19,74 @@ from fairexp.errors import ArgumentError
 MAX_FEATURE = 1e100
 """Larger magnitudes overflow when squared; they are refused like infinities."""
 
+MAX_FLOAT = float(np.finfo(np.float64).max)
+MAX_COUNT = 2**40
+"""Nothing that is counted here can be larger: a number beyond it was meant for something else."""
+
+
+def check_kind(name: str, value: Any, kind: type, expected: str) -> Any:
+    """`value` if it is of this `kind`, or an `ArgumentError`."""
+    if not isinstance(value, kind):
+        raise ArgumentError(name, short_repr(value), expected)
+    return value
+
+
+def check_mapping(name: str, value: object, expected: str) -> Mapping[Any, Any]:
+    """`value` if it is a mapping, or an `ArgumentError`."""
+    mapping: Mapping[Any, Any] = check_kind(name, value, Mapping, expected)
+    return mapping
+
+
+def check_callable(name: str, value: object) -> None:
+    """Raise an `ArgumentError` unless `value` can be called, or is None."""
+    if value is not None and not callable(value):
+        raise ArgumentError(name, short_repr(value), "a function, or None")
+
+
+def check_text(name: str, value: object, expected: str = "text") -> str:
+    """`value` if it is text, or an `ArgumentError`."""
+    text: str = check_kind(name, value, str, expected)
+    return text
+
+
+def as_names(name: str, value: object) -> tuple[str, ...]:
+    """Several names, or one text with commas between them, as a tuple with each name once.
+
+    >>> as_names("record", "shown, clicked"), as_names("record", ["shown"])
+    (('shown', 'clicked'), ('shown',))
+    """
+    several = value.split(",") if isinstance(value, str) else value
+    if not isinstance(several, Sequence) or not all(isinstance(each, str) for each in several):
+        raise ArgumentError(name, short_repr(value), "names, or one text with commas between them")
+    return tuple(dict.fromkeys(each.strip() for each in several))
+
+
+def as_path(name: str, value: object, expected: str) -> Path:
+    """`value`, text or a path, as a `Path`, or an `ArgumentError`."""
+    if not isinstance(value, str | os.PathLike):
+        raise ArgumentError(name, short_repr(value), expected)
+    return Path(value)
+
+
+def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    """`values` as an array, or an `ArgumentError` where lists inside it differ in length."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        raise ArgumentError(name, short_repr(values), "an array, or lists of one length") from None
+
+
+def as_numbers(name: str, values: ArrayLike, *, n: int, each: str) -> Floats:
+    """`values` as an (n,) float64 array, one for `each`, or an `ArgumentError`."""
+    given = as_array(name, values)
+    if given.shape != (n,) or given.dtype.kind not in "fiub":
+        raise ArgumentError(name, f"{given.dtype} of shape {given.shape}", f"{n} numbers, one per {each}")
+    return given.astype(np.float64)
+
 
 def as_features(features: ArrayLike, *, name: str = "features", n_features: int | None = None) -> Floats:
     """`features` as a C-ordered (n, d) float64 array, or an `ArgumentError` that names `name`."""
-    given = np.asarray(features)
+    given = as_array(name, features)
     if given.dtype.kind not in "fiub":
         raise ArgumentError(name, f"dtype {given.dtype}", "numbers", "Convert text and missing values first.")
     if given.ndim != 2:
@@ -48,7 +116,7 @@ def as_features(features: ArrayLike, *, name: str = "features", n_features: int 
 
 def as_groups(groups: ArrayLike, *, n: int, name: str = "groups") -> Ints:
     """`groups` as an (n,) int64 array of group numbers from 0, or an `ArgumentError`."""
-    given = np.asarray(groups)
+    given = as_array(name, groups)
     if given.dtype.kind not in "iub":
         raise ArgumentError(name, f"dtype {given.dtype}", "integers 0, 1, ..., one per candidate")
     if given.shape != (n,):
@@ -60,7 +128,7 @@ def as_groups(groups: ArrayLike, *, n: int, name: str = "groups") -> Ints:
 
 def as_document_ids(ids: ArrayLike, *, n: int, name: str = "document_ids") -> NDArray[np.generic]:
     """`ids` as an (n,) array of different texts or of different whole numbers, or an `ArgumentError`."""
-    given = np.asarray(ids)
+    given = as_array(name, ids)
     if given.shape != (n,):
         raise ArgumentError(name, f"shape {given.shape}", f"shape ({n},), one id per candidate")
     if given.dtype.kind not in "iuU":
@@ -77,6 +145,7 @@ def as_document_ids(ids: ArrayLike, *, n: int, name: str = "document_ids") -> ND
 def as_pins(pinned: Mapping[int, int], *, n: int, name: str = "pinned") -> dict[int, int]:
     """`pinned` as candidates by position, each of them once, or an `ArgumentError`."""
     wanted = f"different candidates below {n} by position, from 0"
+    check_mapping(name, pinned, wanted)
     pins = dict(sorted(pinned.items()))
     whole = all(
         isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number < n
@@ -90,7 +159,7 @@ def as_pins(pinned: Mapping[int, int], *, n: int, name: str = "pinned") -> dict[
 
 def as_shares(shares: ArrayLike) -> Floats:
     """`shares` as a (G,) array of at least two positive numbers, or an `ArgumentError`."""
-    given = np.asarray(shares)
+    given = as_array("shares", shares)
     if given.ndim != 1 or len(given) < 2 or given.dtype.kind not in "fiu":
         raise ArgumentError("shares", repr(shares), "at least two numbers, one per group")
     if not all(0.0 < share < inf for share in given.tolist()):
@@ -100,7 +169,7 @@ def as_shares(shares: ArrayLike) -> Floats:
 
 def as_clicks(clicks: ArrayLike, length: int) -> Bools:
     """`clicks` as a (length,) bool array, or an `ArgumentError`."""
-    given = np.asarray(clicks)
+    given = as_array("clicks", clicks)
     if given.shape != (length,):
         raise ArgumentError("clicks", f"shape {given.shape}", f"shape ({length},), one per shown position")
     if given.dtype.kind != "b" and not (given.dtype.kind in "iuf" and np.isin(given, (0, 1)).all()):
@@ -110,7 +179,7 @@ def as_clicks(clicks: ArrayLike, length: int) -> Bools:
 
 def as_grades(grades: ArrayLike, clicks: Bools) -> Ints:
     """`grades` (m,) as whole numbers that are above 0 where `clicks` (m,) says so and 0 elsewhere."""
-    given = np.asarray(grades)
+    given = as_array("grades", grades)
     whole = given.dtype.kind in "iu" and given.shape == clicks.shape
     if not whole or (given < 0).any() or not np.array_equal(given > 0, clicks):
         raise ArgumentError("grades", f"{given!r}", f"{len(clicks)} whole numbers, above 0 where there was a click")
@@ -120,7 +189,9 @@ def as_grades(grades: ArrayLike, clicks: Bools) -> Ints:
 def check_count(name: str, value: int) -> int:
     """`value` as an int of at least 1, or an `ArgumentError`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError(name, repr(value), "a whole number of at least 1")
+        raise ArgumentError(name, short_repr(value), "a whole number of at least 1")
+    if value > MAX_COUNT:
+        raise ArgumentError(name, short_repr(value), f"a whole number of at most {MAX_COUNT:,}")
     return int(value)
 
 
@@ -136,26 +207,21 @@ def check_number(
     if at_most < np.inf:
         wanted += f"{' and' if at_least > -np.inf else ','} at most {at_most:g}"
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value <= above or value < at_least or value > at_most:
-        raise ArgumentError(name, repr(value), wanted)
+    if not is_number or not abs(value) <= MAX_FLOAT or value <= above or value < at_least or value > at_most:
+        raise ArgumentError(name, short_repr(value), wanted)
     return float(value)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     """`value` if it is one of `choices`, or an `ArgumentError`."""
-    if value not in choices:
-        raise ArgumentError(name, repr(value), "one of " + ", ".join(map(repr, choices)))
+    if not isinstance(value, str) or value not in choices:
+        raise ArgumentError(name, short_repr(value), "one of " + ", ".join(map(repr, choices)))
     return value
 
 
 def as_measured(measured: ArrayLike, length: int, name: str = "measured") -> Floats:
     """Measured exposure (length,): finite numbers of at least 0."""
-    amounts = np.asarray(measured)
-    if amounts.shape != (length,) or amounts.dtype.kind not in "fiub":
-        raise ArgumentError(
-            name, f"{amounts.dtype} of shape {amounts.shape}", f"{length} numbers, one per shown position"
-        )
-    numbers = amounts.astype(np.float64)
+    numbers = as_numbers(name, measured, n=length, each="shown position")
     if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
         raise ArgumentError(name, repr(measured), "finite numbers of at least 0")
     return numbers

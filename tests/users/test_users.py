@@ -208,7 +208,7 @@ def test_a_ranking_beyond_the_examination_curve_is_refused():
         (lambda: DependentClickModel([0.1], [0.1], stop_after="never"), "stop_after: expected one of 'click', 'any'"),
         (lambda: Cascade([]), "attraction: expected a list of at least one probability"),
         (lambda: Cascade(["0.5"]), "attraction: expected a list of at least one probability"),
-        (lambda: Cascade([[0.1], [0.2, 0.3]]), "attraction: expected a list of probabilities"),
+        (lambda: Cascade([[0.1], [0.2, 0.3]]), "attraction: expected an array, or lists of one length"),
         (lambda: PositionBased([-0.1], [0.5]), "examination: expected probabilities .* got -0.1 at index 0"),
         (lambda: dependent_clicks("lazy"), "name: expected one of 'perfect'"),
         (lambda: dependent_clicks("perfect", n_grades=4), "n_grades: expected 5, 3 or 2, got 4"),

@@ -11,7 +11,7 @@ from fairexp.data.dataset import Dataset
 from fairexp.data.groups import NAMED_RULES, GroupRule
 from fairexp.data.letor.reader import first_width, read_letor
 from fairexp.errors import ArgumentError, DataError
-from fairexp.validation import check_choice
+from fairexp.validation import as_path, check_choice
 
 Files = dict[str, tuple[str, ...]]
 
@@ -99,7 +99,8 @@ def load(
     if isinstance(fold, bool) or not isinstance(fold, int) or not 1 <= fold <= known.n_folds:
         raise ArgumentError("fold", repr(fold), f"a number from 1 to {known.n_folds} for {name}")
     check_choice("part", part, tuple(known.files))
-    path = _find(Path(folder), known.files[part], fold, known)
+    place = as_path("folder", folder, f"the folder that holds {known.title}")
+    path = _find(place, known.files[part], fold, known)
     data = read_letor(path, n_features=known.n_features, scale=scale, cache=cache)
     if data.max_grade >= known.n_grades:
         problem = f"has grade {data.max_grade}, but the grades of {known.title} end at {known.n_grades - 1}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from reprlib import repr as short_repr
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairexp.arrays import Floats, Ints
 from fairexp.data.columns import listed
 from fairexp.errors import ArgumentError, did_you_mean
 from fairexp.types import Query
-from fairexp.validation import as_groups, check_choice, check_count
+from fairexp.validation import as_array, as_groups, check_choice, check_count, check_kind
 
 if TYPE_CHECKING:
     from fairexp.data.groups import GroupRule
@@ -61,15 +62,30 @@ class Dataset:
     scaling: str = UNSCALED
 
     def __post_init__(self) -> None:
-        n = self.features.shape[0]
+        for name in ("features", "grades", "offsets"):
+            check_kind(name, getattr(self, name), np.ndarray, "an array")
+        n = len(self.features) if self.features.ndim else 0
         check_choice("scaling", self.scaling, SCALINGS)
         if self.features.ndim != 2 or self.features.dtype != np.float32:
             given = f"shape {self.features.shape} and dtype {self.features.dtype}"
             raise ArgumentError("features", given, "a float32 matrix with one row per document")
         if self.grades.shape != (n,):
             raise ArgumentError("grades", f"shape {self.grades.shape}", f"shape ({n},), one per document")
+        if self.grades.dtype.kind not in "iu":
+            raise ArgumentError("grades", f"dtype {self.grades.dtype}", "whole numbers from 0, one per document")
+        if n and self.grades.min() < 0:
+            raise ArgumentError("grades", int(self.grades.min()), "grades of at least 0")
+        if self.offsets.ndim != 1 or self.offsets.dtype.kind not in "iu" or len(self.offsets) < 2:
+            given = f"shape {self.offsets.shape} and dtype {self.offsets.dtype}"
+            raise ArgumentError("offsets", given, "whole numbers, one more than queries")
         if self.offsets[0] != 0 or self.offsets[-1] != n or np.any(np.diff(self.offsets) < 1):
             raise ArgumentError("offsets", self.offsets, f"numbers that grow from 0 to {n}, with no empty query")
+        if self.groups is not None:
+            check_kind("groups", self.groups, np.ndarray, "an array")
+            if self.groups.shape != (n,) or self.groups.dtype.kind not in "iu":
+                given = f"shape {self.groups.shape} and dtype {self.groups.dtype}"
+                raise ArgumentError("groups", given, f"whole numbers of shape ({n},), one per document")
+        check_kind("query_ids", self.query_ids, tuple, "a tuple with the id of each query")
         if len(self.query_ids) != len(self.offsets) - 1:
             raise ArgumentError("query_ids", f"{len(self.query_ids)} ids", f"{len(self.offsets) - 1}, one per query")
         names = self.feature_names or numbered(self.n_features)
@@ -115,7 +131,9 @@ class Dataset:
         return np.bincount(cells + self.groups, minlength=self.n_queries * n_groups).reshape(-1, n_groups)
 
     def rows(self, i: int) -> slice:
-        """The rows of query `i`."""
+        """The rows of query `i`, from 0."""
+        if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < self.n_queries:
+            raise ArgumentError("i", short_repr(i), f"the number of a query, from 0 to {self.n_queries - 1}")
         return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
 
     def query(self, i: int) -> Query:
@@ -163,6 +181,10 @@ class Dataset:
     def with_groups(self, groups: ArrayLike, *, names: Sequence[str] | None = None) -> Dataset:
         """The same data with `groups` (N,), integers 0..G-1 of which none may be without a document."""
         checked = as_groups(groups, n=self.n_documents)
+        if names is not None and not all(
+            isinstance(each, str) for each in check_kind("names", names, Sequence, "names")
+        ):
+            raise ArgumentError("names", short_repr(names), "the name of each group, as text")
         n_groups = len(names) if names is not None else int(checked.max()) + 1
         sizes = np.bincount(checked, minlength=n_groups)
         if len(sizes) > n_groups:
@@ -183,7 +205,7 @@ class Dataset:
         """The same data with groups by a `GroupRule` or its text, such as "130:0.12" or "pagerank"."""
         from fairexp.data.groups import GroupRule
 
-        return (GroupRule.parse(rule) if isinstance(rule, str) else rule).apply(self)
+        return (rule if isinstance(rule, GroupRule) else GroupRule.parse(rule)).apply(self)
 
     def grouped_by_feature(
         self,
@@ -245,7 +267,7 @@ class Dataset:
 
     def subset(self, queries: ArrayLike) -> Dataset:
         """The data of these `queries` (indices, in this order); neighbours share memory, others are copied."""
-        chosen = np.asarray(queries)
+        chosen = as_array("queries", queries)
         if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
             raise ArgumentError("queries", f"{queries!r}", "a non-empty list of query indices")
         if chosen.min() < 0 or chosen.max() >= self.n_queries:
@@ -309,4 +331,12 @@ def _remedy(missing: Sequence[str], extra: Sequence[str]) -> str:
 def _several(values: float | Sequence[float] | None) -> tuple[float, ...]:
     if values is None:
         return ()
-    return tuple(values) if isinstance(values, Sequence) else (values,)
+    if isinstance(values, str):
+        raise ArgumentError("group", repr(values), "a number, or several")
+    return tuple(values) if isinstance(values, Sequence | np.ndarray) else (values,)
+
+
+def check_dataset(name: str, value: object) -> Dataset:
+    """`value` if it is a `Dataset`, or an `ArgumentError`."""
+    data: Dataset = check_kind(name, value, Dataset, "a fairexp.data.Dataset, as read_letor() or world() returns")
+    return data

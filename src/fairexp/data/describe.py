@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairexp.data.dataset import Dataset, numbered
+from fairexp.data.dataset import Dataset, check_dataset, numbered
 from fairexp.errors import ArgumentError
 from fairexp.validation import check_choice
 
@@ -55,6 +55,7 @@ def describe(dataset: Dataset) -> list[tuple[str, str]]:
     >>> describe(data)[:2]
     [('queries', '2'), ('documents', '3')]
     """
+    check_dataset("dataset", dataset)
     sizes = np.diff(dataset.offsets)
     counts = np.bincount(dataset.grades)
     best = np.maximum.reduceat(dataset.grades, dataset.offsets[:-1])
@@ -74,6 +75,7 @@ def describe(dataset: Dataset) -> list[tuple[str, str]]:
 
 def group_table(dataset: Dataset) -> list[GroupSummary]:
     """The paper's Table 1 for this data: a row per group."""
+    check_dataset("dataset", dataset)
     if dataset.groups is None or dataset.group_names is None:
         raise ArgumentError("dataset", f"{dataset.name} without groups", "one with groups", "Call grouped() first.")
     sizes = np.bincount(dataset.groups, minlength=dataset.n_groups)

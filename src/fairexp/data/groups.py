@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Ints
 from fairexp.errors import ArgumentError
-from fairexp.validation import check_choice, check_count
+from fairexp.validation import check_choice, check_count, check_kind, check_number, check_text
 
 if TYPE_CHECKING:
     from fairexp.data.dataset import Dataset
@@ -54,12 +53,15 @@ class GroupRule:
             return
         check_count("feature", self.feature)
         check_choice("on", self.on, ("scaled", "raw"))
+        check_kind("blank", self.blank, bool, "True or False")
+        check_kind("thresholds", self.thresholds, tuple, "a tuple of numbers")
+        check_kind("quantiles", self.quantiles, tuple, "a tuple of numbers between 0 and 1")
         if bool(self.thresholds) == bool(self.quantiles):
             given = "both" if self.thresholds else "neither"
             raise ArgumentError("group", f"{given} of threshold and quantile", "one of them")
-        if not all(math.isfinite(x) for x in self.thresholds):
-            raise ArgumentError("threshold", self.thresholds, "finite numbers")
-        if not all(0 < q < 1 for q in self.quantiles):
+        for threshold in self.thresholds:
+            check_number("threshold", threshold)
+        if not all(0 < check_number("quantile", q) < 1 for q in self.quantiles):
             raise ArgumentError("quantile", self.quantiles, "numbers between 0 and 1")
 
     @classmethod
@@ -67,6 +69,7 @@ class GroupRule:
         """The rule that `text` names, in one of the forms 'pagerank', '130:0.12', '130:q0.5', '130:q0.3,0.7',
         '130:raw:3.5', 'file:groups.txt'; ':keep' at the end leaves the feature visible to rankers.
         """
+        check_text("group", text, f"a form such as {FORMS}")
         if text.startswith("file:") and len(text) > len("file:"):
             return cls(path=text.removeprefix("file:"))
         first, *rest = text.split(":")

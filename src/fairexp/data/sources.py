@@ -14,6 +14,7 @@ from fairexp.data.letor.reader import read_letor
 from fairexp.data.synthetic import WORLDS, world
 from fairexp.data.tables import ENDINGS, read_table
 from fairexp.errors import ArgumentError
+from fairexp.validation import as_path, check_count
 
 
 def open_data(
@@ -39,7 +40,10 @@ def open_data(
     >>> open_data("yahoo-9", n_queries=5).n_features
     700
     """
-    name = os.fspath(source)
+    expected = f"a file that exists, or one of {', '.join([*WORLDS, *COLLECTIONS])}"
+    name = str(as_path("source", source, expected))
+    if n_queries is not None:
+        check_count("n_queries", n_queries)
     is_table = name not in WORLDS and name not in COLLECTIONS and Path(name).suffix.lower() in ENDINGS
     for option, given in (("columns", columns), ("ignore", ignore)):
         if given and not is_table:
@@ -55,6 +59,5 @@ def open_data(
         data = read_table(name, columns=columns, ignore=ignore) if is_table else read_letor(name)
         data = data if group is None else data.grouped(group)
     else:
-        known = ", ".join([*WORLDS, *COLLECTIONS])
-        raise ArgumentError("source", repr(name), f"a file that exists, or one of {known}")
+        raise ArgumentError("source", repr(name), expected)
     return data if n_queries is None else data.subset(range(min(n_queries, data.n_queries)))

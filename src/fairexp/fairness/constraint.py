@@ -16,7 +16,7 @@ from fairexp.fairness.shares import LEARNED
 from fairexp.fairness.templates import check_tolerance
 from fairexp.kernels.search.gaps import largest
 from fairexp.types import Query, Ranking
-from fairexp.validation import as_shares, check_choice, check_count
+from fairexp.validation import as_array, as_shares, check_choice, check_count, check_text
 
 GROUPS = "groups"
 """What a constraint is between unless it says otherwise: `Query.groups`."""
@@ -59,7 +59,7 @@ class Constraint:
     """The shares (G,) that are given, or the name of those to learn."""
 
     def __post_init__(self) -> None:
-        attributes = (self.by,) if isinstance(self.by, str) else tuple(self.by)
+        attributes = (self.by,) if isinstance(self.by, str) else tuple(self.by) if isinstance(self.by, Sequence) else ()
         if not attributes or not all(isinstance(each, str) and each for each in attributes):
             raise ArgumentError("by", repr(self.by), "a name, or several for an intersection")
         put = object.__setattr__
@@ -67,7 +67,7 @@ class Constraint:
         put(self, "attributes", attributes)
         put(self, "sizes", _sizes(self, len(attributes)))
         put(self, "owed", _owed(self))
-        put(self, "name", self.name or " x ".join(attributes))
+        put(self, "name", check_text("name", self.name) or " x ".join(attributes))
         put(self, "max_ledgers", check_count("max_ledgers", self.max_ledgers))
         if self.per is not None:
             check_choice("per", self.per, PER)
@@ -124,7 +124,7 @@ class Constraint:
 
 def check_constraints(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """The constraints, the most important first, or an `ArgumentError`."""
-    given = tuple(constraints)
+    given = tuple(constraints) if isinstance(constraints, Sequence) else ()
     if not given or not all(isinstance(each, Constraint) for each in given):
         raise ArgumentError("constraints", repr(constraints), "at least one Constraint, the most important first")
     names = [each.name for each in given]
@@ -142,7 +142,7 @@ def _sizes(constraint: Constraint, n_attributes: int) -> tuple[int, ...]:
     """How many labels each attribute has."""
     shares, given = constraint.shares, constraint.n_groups
     if shares is not None and not isinstance(shares, str):
-        shape = np.shape(shares)
+        shape = as_array("shares", shares).shape
         if len(shape) != n_attributes:
             wanted = f"numbers with {n_attributes} axes, one for each of {', '.join(constraint.attributes)}"
             raise ArgumentError("shares", f"shape {shape}", wanted)

@@ -7,13 +7,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as short_repr
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import ArgumentError, DataError
-from fairexp.validation import as_shares, check_count
+from fairexp.validation import as_array, as_shares, check_count
 
 __all__ = [
     "CURVES",
@@ -50,9 +51,11 @@ def exposure_curve(spec: str | Path | ArrayLike, length: int) -> Floats:
     positions = np.arange(1, check_count("length", length) + 1, dtype=np.float64)
     if isinstance(spec, str) and spec in CURVES:
         return CURVES[spec](positions)
-    given = np.asarray(_read_curve(Path(spec)) if isinstance(spec, str | Path) else spec)
+    given = as_array("exposure", _read_curve(Path(spec)) if isinstance(spec, str | Path) else spec)
     if given.ndim != 1 or given.dtype.kind not in "iuf":
-        raise ArgumentError("exposure", repr(spec), f"one of {', '.join(map(repr, CURVES))}, or numbers by position")
+        raise ArgumentError(
+            "exposure", short_repr(spec), f"one of {', '.join(map(repr, CURVES))}, or numbers by position"
+        )
     if len(given) < length:
         raise ArgumentError("exposure", f"{len(given)} positions", f"at least {length}, the length of the rankings")
     curve = given[:length].astype(np.float64)
@@ -166,7 +169,7 @@ def reachable_gap(exposure: ArrayLike, shares: ArrayLike) -> ReachableGap:
     if len(weights) != 2:
         raise ArgumentError("shares", f"{len(weights)} groups", "two groups")
     beta = float(weights[0] / weights[1])
-    curve = -np.sort(-exposure_curve(exposure, np.size(exposure)))
+    curve = -np.sort(-exposure_curve(exposure, as_array("exposure", exposure).size))
     below, above, exact = _nearest_to_zero(curve, beta)
     rounding = 1e-12 * (1.0 + beta) * float(curve.sum())
     if below >= -rounding or above <= rounding:
@@ -220,7 +223,7 @@ def _click_ratio(at_position: Bools, at_top: Bools, position: int) -> tuple[floa
 
 
 def _as_sessions(clicks: ArrayLike) -> Bools:
-    given = np.asarray(clicks)
+    given = as_array("clicks", clicks)
     if given.ndim != 2 or given.shape[0] == 0 or given.shape[1] == 0:
         raise ArgumentError("clicks", f"shape {given.shape}", "one row per session, one column per position (S, k)")
     if given.dtype.kind != "b" and not (given.dtype.kind in "iuf" and np.isin(given, (0, 1)).all()):
@@ -229,7 +232,7 @@ def _as_sessions(clicks: ArrayLike) -> Bools:
 
 
 def _as_partners(partner: ArrayLike, n_sessions: int, length: int) -> Ints:
-    given = np.asarray(partner)
+    given = as_array("partner", partner)
     if given.shape != (n_sessions,) or given.dtype.kind not in "iu":
         raise ArgumentError("partner", f"shape {given.shape} and dtype {given.dtype}", f"({n_sessions},) integers")
     if not 2 <= given.min() <= given.max() <= length:

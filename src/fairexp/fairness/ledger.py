@@ -12,7 +12,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness.sums import new_sum
 from fairexp.kernels.search.gaps import SLACK, largest_gap
 from fairexp.rankers.matching import NEW
-from fairexp.validation import as_shares, check_number
+from fairexp.validation import as_numbers, as_shares, check_number
 
 
 class Ledger:
@@ -181,7 +181,7 @@ def shares_from(beta: float | None, shares: ArrayLike | None) -> Floats:
 
 
 def _as_account(exposure: Floats, shares: Floats) -> Floats:
-    given = np.array(exposure, dtype=np.float64)
-    if given.shape != shares.shape or not np.isfinite(given).all():
+    given = as_numbers("exposure", exposure, n=len(shares), each="share")
+    if not np.isfinite(given).all():
         raise ArgumentError("exposure", repr(exposure), f"{len(shares)} finite numbers, one per share")
     return given

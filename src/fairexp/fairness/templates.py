@@ -20,7 +20,7 @@ from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Aim, Draw, Effort, is_permutation
 from fairexp.kernels.search.subsets import Subsets
 from fairexp.kernels.search.templates import Search
-from fairexp.validation import as_groups, as_shares
+from fairexp.validation import as_array, as_groups, as_numbers, as_shares
 
 PLAIN_NODES = 300
 """Effort without bounds, which settles the easy rounds; computing bounds is worth its while after that."""
@@ -227,8 +227,9 @@ def check_tolerance(tolerance: float) -> float:
 
 def as_owed(groups: ArrayLike, spent: ArrayLike, shares: ArrayLike, *, n: int) -> tuple[Ints, Floats, Floats]:
     """Groups (n,) of documents, what groups have been charged (G,) and their shares (G,), if they fit each other."""
-    account, owed, belongs = np.asarray(spent, dtype=np.float64), as_shares(shares), as_groups(groups, n=n)
-    if account.shape != owed.shape or not all(-inf < number < inf for number in account.tolist()):
+    owed, belongs = as_shares(shares), as_groups(groups, n=n)
+    account = as_numbers("spent", spent, n=len(owed), each="share")
+    if not all(-inf < number < inf for number in account.tolist()):
         raise ArgumentError("spent", repr(spent), f"{len(owed)} finite numbers, one per share")
     if belongs.max() >= len(owed):
         raise ArgumentError("groups", int(belongs.max()), f"group numbers below {len(owed)}, one share each")
@@ -237,7 +238,7 @@ def as_owed(groups: ArrayLike, spent: ArrayLike, shares: ArrayLike, *, n: int) -
 
 def as_curve(exposure: ArrayLike) -> Floats:
     """Exposure by position (k,), or an `ArgumentError`."""
-    curve = np.asarray(exposure)
+    curve = as_array("exposure", exposure)
     if curve.ndim != 1 or len(curve) == 0 or curve.dtype.kind not in "fiu":
         raise ArgumentError("exposure", repr(exposure), "one number per position")
     if not all(0.0 <= number < inf for number in curve.tolist()):
@@ -247,7 +248,7 @@ def as_curve(exposure: ArrayLike) -> Floats:
 
 def as_relation(certain_order: ArrayLike, n: int) -> Bools | Bytes:
     """Certain orders (n, n), or what reversing them costs, or an `ArgumentError`."""
-    given = np.asarray(certain_order)
+    given = as_array("certain_order", certain_order)
     if given.shape != (n, n) or given.dtype not in (np.bool_, np.uint8):
         raise ArgumentError(
             "certain_order", f"{given.dtype} of shape {given.shape}", f"booleans or uint8 of shape ({n}, {n})"
@@ -257,7 +258,7 @@ def as_relation(certain_order: ArrayLike, n: int) -> Bools | Bytes:
 
 def as_order(order: ArrayLike) -> Ints:
     """An exploration draw (n,), or an `ArgumentError`."""
-    given = np.asarray(order)
+    given = as_array("order", order)
     expected = "a permutation of 0..n-1: every document once, best first"
     if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
         raise ArgumentError("order", repr(order), expected)

@@ -103,10 +103,10 @@ class PairRank(Explorer):
         seed: Seed = None,
     ) -> None:
         super().__init__(n_features, length=length, seed=seed)
-        if alpha != "theory":
+        if not isinstance(alpha, str) or alpha != "theory":
             check_number("alpha", alpha, at_least=0.0)
         self.alpha = alpha
-        if regularization != "evidence":
+        if not isinstance(regularization, str) or regularization != "evidence":
             check_number("regularization", regularization, above=0.0)
         self.regularization = regularization
         self.certainty = check_choice("certainty", certainty, CERTAINTY)

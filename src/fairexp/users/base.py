@@ -14,6 +14,7 @@ from fairexp.errors import ArgumentError, StateError
 from fairexp.kernels.data.clicks import extremes
 from fairexp.randomness import Seed, make_rng, restore_rng, rng_state
 from fairexp.types import Ranking
+from fairexp.validation import as_array
 
 PAGE = 64
 """Positions that one helping of coins serves."""
@@ -97,7 +98,7 @@ class User(ABC):
         return pages.swapaxes(1, 2).reshape(n_sessions, 2, n_pages * PAGE)[:, :, :length]
 
     def _checked_grades(self, relevance: ArrayLike, *, n_axes: int) -> Ints:
-        given = np.asarray(relevance)
+        given = as_array("relevance", relevance)
         if given.ndim != n_axes:
             wanted = "one grade per candidate (n,)" if n_axes == 1 else "one row of grades per session (S, m)"
             raise ArgumentError("relevance", f"shape {given.shape}", wanted)
@@ -117,10 +118,7 @@ class User(ABC):
 
 def check_probabilities(name: str, values: ArrayLike, *, length: int | None = None) -> Floats:
     """`values` as a read-only float64 array of probabilities, (length,) where given, or an `ArgumentError`."""
-    try:
-        raw = np.asarray(values)
-    except ValueError:  # lists of unequal length
-        raise ArgumentError(name, repr(values), "a list of probabilities") from None
+    raw = as_array(name, values)
     if raw.ndim != 1 or raw.size == 0 or raw.dtype.kind not in "iuf":
         raise ArgumentError(name, repr(values), "a list of at least one probability")
     given = raw.astype(np.float64)

@@ -12,7 +12,7 @@ from fairexp.errors import ArgumentError
 from fairexp.kernels.data.clicks import dependent_visits
 from fairexp.randomness import Seed
 from fairexp.users.base import User, Visit, check_probabilities
-from fairexp.validation import check_choice
+from fairexp.validation import check_choice, check_number
 
 STOP_AFTER = ("click", "any")
 
@@ -70,7 +70,7 @@ def dependent_clicks(
     [0.05, 0.5, 0.95]
     """
     check_choice("name", name, PRESET_NAMES)
-    if (name, n_grades) not in PRESETS:
+    if not isinstance(n_grades, int | np.integer) or (name, n_grades) not in PRESETS:
         raise ArgumentError(
             "n_grades", repr(n_grades), "5, 3 or 2", "For other data give DependentClickModel tables of your own."
         )
@@ -84,6 +84,7 @@ def preset_grades(max_grade: int) -> int:
     >>> preset_grades(2)
     3
     """
+    check_number("max_grade", max_grade)
     for n_grades in (2, 3, 5):
         if max_grade < n_grades:
             return n_grades

@@ -7,6 +7,7 @@ other position in half of the sessions (`swapped_clicks`; Joachims, Swaminathan 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from reprlib import repr as short_repr
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from fairexp.errors import ArgumentError
 from fairexp.kernels.data.clicks import shuffled_tops
 from fairexp.randomness import Seed, make_rng
 from fairexp.users.base import User
-from fairexp.validation import check_count
+from fairexp.validation import as_numbers, check_callable, check_count, check_kind
 
 CHUNK = 4096
 """Sessions simulated at once: bounds the memory, and is how often `on_progress` is called."""
@@ -49,7 +50,7 @@ def randomised_clicks(
     Only queries with at least `length` documents take part: shorter ones would make low positions look unattended.
     `on_progress` is called with the number of sessions done.
     """
-    offsets, queries = _long_enough(dataset, length)
+    offsets, queries = _long_enough(dataset, user, length)
     rng = make_rng(seed)
     clicks = np.empty((check_count("n_sessions", n_sessions), length), dtype=np.bool_)
     for rows in _chunks(n_sessions, on_progress):
@@ -75,9 +76,9 @@ def swapped_clicks(
     given. Each session draws its partner uniformly from 2 to `length`; it is recorded whether or not the coin fell for
     the exchange.
     """
-    if length < 2:
+    if check_count("length", length) < 2:
         raise ArgumentError("length", length, "at least 2 positions to exchange")
-    offsets, queries = _long_enough(dataset, length)
+    offsets, queries = _long_enough(dataset, user, length)
     usual = _usual_tops(offsets, queries, length, scores, n_documents=len(dataset.grades))
     rng = make_rng(seed)
     clicks = np.empty((check_count("n_sessions", n_sessions), length), dtype=np.bool_)
@@ -93,8 +94,11 @@ def swapped_clicks(
     return clicks, partner
 
 
-def _long_enough(dataset: Graded, length: int) -> tuple[Ints, Ints]:
+def _long_enough(dataset: Graded, user: User, length: int) -> tuple[Ints, Ints]:
     """The offsets (Q + 1,), and the queries that have at least `length` documents."""
+    if not (hasattr(dataset, "grades") and hasattr(dataset, "offsets")):
+        raise ArgumentError("dataset", short_repr(dataset), "a Dataset, or what has its grades and offsets")
+    check_kind("user", user, User, "a user, such as load_user() returns")
     check_count("length", length)
     offsets = np.asarray(dataset.offsets, dtype=np.int64)
     sizes = np.diff(offsets)
@@ -109,9 +113,7 @@ def _usual_tops(offsets: Ints, queries: Ints, length: int, scores: ArrayLike | N
     """The first `length` rows of each of `queries` by score, (len(queries), length)."""
     if scores is None:
         return offsets[queries][:, np.newaxis] + np.arange(length)
-    given = np.asarray(scores, dtype=np.float64)
-    if given.shape != (n_documents,):
-        raise ArgumentError("scores", f"shape {given.shape}", f"shape ({n_documents},), one per document")
+    given = as_numbers("scores", scores, n=n_documents, each="document")
     if np.isnan(given).any():
         raise ArgumentError("scores", f"NaN at index {int(np.isnan(given).argmax())}", "numbers")
     tops = np.empty((len(queries), length), dtype=np.int64)
@@ -122,6 +124,7 @@ def _usual_tops(offsets: Ints, queries: Ints, length: int, scores: ArrayLike | N
 
 
 def _chunks(n_sessions: int, on_progress: Progress | None) -> Iterator[slice]:
+    check_callable("on_progress", on_progress)
     for start in range(0, n_sessions, CHUNK):
         stop = min(start + CHUNK, n_sessions)
         yield slice(start, stop)

@@ -12,6 +12,7 @@ A position-based user has `examination` and `attraction`, a cascade user has `at
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from fairexp.users.base import User
 from fairexp.users.cascade import Cascade
 from fairexp.users.dependent import PRESET_NAMES, DependentClickModel, dependent_clicks
 from fairexp.users.position import PositionBased
+from fairexp.validation import as_path
 from fairexp.yaml_reader import read_mapping
 
 _MODELS: Mapping[str, tuple[Callable[..., User], tuple[str, ...], tuple[str, ...]]] = {
@@ -31,9 +33,15 @@ _MODELS: Mapping[str, tuple[Callable[..., User], tuple[str, ...], tuple[str, ...
 }
 """Class, required keys and optional keys of each model."""
 
+EXPECTED = f"one of {', '.join(map(repr, PRESET_NAMES))}, or a YAML file that exists"
+
 
 def load_user(
-    path_or_name: str | Path, *, n_grades: int | None = None, stop_after: str | None = None, seed: Seed = None
+    path_or_name: str | os.PathLike[str],
+    *,
+    n_grades: int | None = None,
+    stop_after: str | None = None,
+    seed: Seed = None,
 ) -> User:
     """A user by preset name ("perfect", "navigational", "informational") or from a YAML file.
 
@@ -43,10 +51,11 @@ def load_user(
     >>> load_user("informational", n_grades=2).n_grades
     2
     """
+    path = as_path("user", path_or_name, EXPECTED)
     if str(path_or_name) in PRESET_NAMES:
         n_preset = 5 if n_grades is None else n_grades
-        return dependent_clicks(str(path_or_name), n_grades=n_preset, stop_after=stop_after or "click", seed=seed)
-    path = Path(path_or_name)
+        leaves = "click" if stop_after is None else stop_after
+        return dependent_clicks(str(path_or_name), n_grades=n_preset, stop_after=leaves, seed=seed)
     settings = _read_settings(path)
     if stop_after is not None:
         settings["stop_after"] = stop_after
@@ -59,8 +68,7 @@ def load_user(
 
 def _read_settings(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        names = ", ".join(map(repr, PRESET_NAMES))
-        raise ArgumentError("user", repr(str(path)), f"one of {names}, or a YAML file that exists")
+        raise ArgumentError("user", repr(str(path)), EXPECTED)
     return read_mapping(path, "user", example="model: cascade").values
 
 

@@ -12,7 +12,7 @@ from fairexp.data.compressed import plain_name
 from fairexp.data.dataset import BY_QUERY, UNSCALED, Dataset
 from fairexp.data.letor import cache as cached
 from fairexp.errors import ArgumentError, DataError
-from fairexp.validation import check_choice, check_count
+from fairexp.validation import as_path, check_choice, check_count
 
 
 def read_letor(
@@ -40,7 +40,7 @@ def read_letor(
 
     Qin and Liu, "Introducing LETOR 4.0 datasets", 2013, describe the format.
     """
-    source = Path(path)
+    source = as_path("path", path, "a text file of ranking data")
     if n_features is not None:
         check_count("n_features", n_features)
     if scale is not None:
