@@ -74,6 +74,10 @@ class MissingExtraError(FairexpError, ImportError):
     """An optional part of fairexp was used without its extra being installed."""
 
 
+class RunWarning(UserWarning):
+    """Something about a run limits what its result means; `Result.notes` says the same."""
+
+
 class ToleranceWarning(UserWarning):
     """The tolerance lies below what the exposure curve lets any sequence of templates reach."""
 

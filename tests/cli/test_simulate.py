@@ -245,3 +245,23 @@ def test_a_kept_run_with_ignored_columns_is_read_back(fairexp: Run, tmp_path: Pa
     fairexp("simulate", *options, "--record", "shown")
     told = fairexp("export", "trec", out, "--out", tmp_path / "trec").stderr
     assert "tr: 2 features: price, fit" in told and (tmp_path / "trec" / "qrels.txt").exists()
+
+
+def test_what_limits_a_result_is_said_before_the_run_and_beside_the_result(fairexp: Run, tmp_path: Path) -> None:
+    path = write_letor(tmp_path / "train.txt", n_queries=8, seed=1)
+    options = ("--data", path, "--heldout", path, "--rounds", 12, "--jobs", 1, "--seeds", 2, "--out", tmp_path / "out")
+    told = fairexp("simulate", *options, "--ranker", "random", "--user", "perfect", "--user", "navigational")
+    note = "Note: held-out data: all 8 queries are also in the training data"
+    assert told.stderr.count(note) == told.stdout.count(note) == 1  # of all users, so none is named
+    assert told.stderr.index(note) < told.stderr.index("48 of 48 rounds")
+    assert told.stdout.index("random") < told.stdout.index(note)
+    for result in (tmp_path / "out").glob("**/result.json"):
+        assert [f"Note: {line}".startswith(note) for line in json.loads(result.read_text())["notes"]] == [True]
+
+
+def test_parameters_that_contradict_what_all_are_measured_by_are_refused(fairexp: Run, tmp_path: Path) -> None:
+    options = ("--ranker", "fairexp-pairrank", "--set", "beta=3", "--out", tmp_path / "out")
+    stderr = fairexp(*TINY, *options, exit_code=2).stderr
+    assert "shares: expected 0.75 : 0.25, which the ranker was built with, got 0.5 : 0.5" in stderr
+    assert not (tmp_path / "out").exists()
+    fairexp(*TINY, *options, "--beta", 3)

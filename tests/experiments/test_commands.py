@@ -107,6 +107,20 @@ def test_where_fairness_is_impossible_it_is_said_once_for_each_data_set_and_tole
     assert "'without feature 471' can get at most" in notes[1]
 
 
+def test_notes_that_differ_by_user_say_whose_they_are(processes: LocalProcesses) -> None:
+    """Estimated exposure is each user's own, and with it what a tolerance can be; the grouping is everybody's."""
+    rankers = {"own": {"ranker": "fairexp-random", "parameters": {"tolerance": 1e-9}}}
+    users = ["perfect", "navigational"]
+    experiment = one_ranker("", rankers=rankers, users=users, exposure="randomised")
+    notes = try_kinds(experiment, prepare(experiment), processes)
+    coarse = [note for note in notes if "is below half the grid" in note]
+    assert [note.split(":")[0] for note in coarse] == ["perfect users", "navigational users"]
+    assert len({note.split(": ", 1)[1] for note in coarse}) == 2
+    everybody = one_ranker("", rankers=rankers, users=users, exposure="flat", length=9)
+    notes = try_kinds(everybody, prepare(everybody), processes)
+    assert notes and all(note.startswith("pagerank, ") for note in notes)
+
+
 def test_reproduce_with_another_set_needs_groups_and_uses_its_folds(tmp_path: Path) -> None:
     from fairexp.cli.commands.experiments.reproduce import _place_data
     from fairexp.experiments.plan.yaml_file import read_document, validated

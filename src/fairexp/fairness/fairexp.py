@@ -109,7 +109,7 @@ class FairExp(Around):
         )
         self._told_apart_by_groups = len(self.constraints) == 1 and self.constraints[0].attributes == (GROUPS,)
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
-        self.exposure = exposure_curve(exposure, self.length)
+        self.exposure: Floats = exposure_curve(exposure, self.length)
         self.slack = check_number("slack", slack, at_least=0.0)
         self.rules = Rules(scope, ties, effort)
         self.scope, self.ties, self.effort = scope, ties, self.rules.effort
@@ -275,6 +275,13 @@ class FairExp(Around):
 
     def account(self) -> Floats:
         return self.accounts[0].exposure
+
+    def target_shares(self) -> Floats | None:
+        between_groups = (each.owed for each in self.constraints if each.attributes == (GROUPS,))
+        return next((owed for owed in between_groups if not isinstance(owed, str)), None)
+
+    def held_to(self) -> float | None:
+        return self.tolerance if len(self.constraints) == 1 and self.constraints[0].is_plain else None
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that build it; one constraint of the usual kind as tolerance and shares."""

@@ -21,7 +21,7 @@ from fairexp.rankers.matching import Matching
 from fairexp.rankers.parts.traits import Traits
 from fairexp.reliability import Reliability
 from fairexp.types import Query, Ranking
-from fairexp.validation import as_clicks, as_features, as_grades, as_measured, check_count, whole_signature
+from fairexp.validation import as_array, as_clicks, as_features, as_grades, as_measured, check_count, whole_signature
 
 
 class Ranker(Traits, ABC):
@@ -109,7 +109,7 @@ class Ranker(Traits, ABC):
         It is known in closed form for rankers that draw their lists from a model. Nothing changes.
         """
         self._check_query(query)
-        given = np.asarray(shown)
+        given = as_array("shown", shown)
         n_shown = min(self.length, query.n_candidates)
         if given.shape != (n_shown,) or not _are_numbers_of(given, query.n_candidates):
             raise ArgumentError("shown", short_repr(given.tolist()), f"{n_shown} of the query's candidates, by number")
@@ -210,6 +210,14 @@ class Ranker(Traits, ABC):
 
     def account(self) -> Floats | None:
         """The exposure (G,) that each group has had by its account, where it keeps one; not to be written to."""
+        return None
+
+    def target_shares(self) -> Floats | None:
+        """What it owes each group (G,) of all exposure, in proportion; None where that is not given, but learned."""
+        return None
+
+    def held_to(self) -> float | None:
+        """The tolerance for the gap between groups over all rounds; None where it is held to none, or to others."""
         return None
 
     def forget_account(self) -> None:
@@ -343,7 +351,9 @@ class Ranker(Traits, ABC):
         """This ranker with other positions to fill, as `_shortened`; without an account they make no difference."""
         continuing: Any = copy(self)
         if self.keeps_account:
-            continuing.exposure = as_measured(np.asarray(exposure)[: self.length], self.length, "exposure")
+            continuing.exposure = as_measured(
+                np.ravel(as_array("exposure", exposure))[: self.length], self.length, "exposure"
+            )
         return continuing  # type: ignore[no-any-return]
 
     def _check_query(self, query: Query) -> None:

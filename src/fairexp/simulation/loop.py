@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairexp.arrays import Floats
 from fairexp.data import Dataset
-from fairexp.errors import ArgumentError
-from fairexp.measures import HELDOUT_NDCG, ZERO
-from fairexp.prior import Prior
+from fairexp.measures import HELDOUT_NDCG
 from fairexp.randomness import make_rng
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.disparities import Disparities
+from fairexp.simulation.environment import Targets
 from fairexp.simulation.interrupts import Interrupts
 from fairexp.simulation.meter import GradedOrders, Meter, PlayedRound, checkpoints
-from fairexp.simulation.recorder import NOTHING_MORE, Recorder, Recording
+from fairexp.simulation.recorder import Recorder, Recording
 from fairexp.simulation.result import TRACE, Result, Tally, claim_folder
 from fairexp.simulation.trace import Trace
 from fairexp.types import Query
@@ -56,37 +54,29 @@ def play(
         yield PlayedRound(number, index, ranking, relevance, visit.clicks, visit.examined, probable)
 
 
-def simulate(
+def play_measured(
     ranker: Ranker,
     train: Dataset,
     user: User,
     *,
     rounds: int,
-    exposure: Floats,
-    shares: Floats | None = None,
-    heldout: Dataset | None = None,
-    validation: Dataset | None = None,
-    seed: int | np.random.SeedSequence = 0,
-    n_points: int = 40,
-    irrelevant: str = ZERO,
-    folder: Path | None = None,
-    settings: dict[str, Any] | None = None,
-    recording: Recording = NOTHING_MORE,
-    progress: Callable[[dict[str, Any]], None] | None = None,
+    targets: Targets,
+    heldout: Dataset | None,
+    validation: Dataset | None,
+    seed: int | np.random.SeedSequence,
+    n_points: int,
+    irrelevant: str,
+    folder: Path | None,
+    settings: Mapping[str, Any],
+    recording: Recording,
+    progress: Callable[[dict[str, Any]], None] | None,
+    notes: Sequence[str],
 ) -> Result:
     """Play `rounds` rounds and measure them; with `folder`, keep settings, trace and result there.
 
-    `exposure` (k,) by position and `shares` (G,) are what unfairness is measured by, for fair rankers and others
-    alike. `heldout` is evaluated on at checkpoints, `validation` after the last round. `irrelevant` says what
-    NDCG does with queries without a relevant document (`fairexp.measures.IRRELEVANT`). `seed` draws the queries; ranker
-    and user bring their own. `recording` says what else to keep and measure.
-
-    An interrupt (Ctrl-C) ends the run at the end of the round, with all rounds so far kept, and `interrupted` True; so
-    does a KeyboardInterrupt that `progress` raises. A second one is raised at once.
+    The arguments are those of `fairexp.simulation.simulate`, checked and in proper form; `notes` go with the result.
     """
-    _check_prior(ranker, train)
-    heldout = None if heldout is None else heldout.with_features_of(train)
-    validation = None if validation is None else validation.with_features_of(train)
+    exposure, shares = targets
     meter = Meter(exposure=exposure, shares=shares, irrelevant=irrelevant)
     disparities, orders = Disparities(exposure=exposure, shares=shares), GradedOrders(ranker)
     marks = checkpoints(rounds, n_points)
@@ -98,7 +88,7 @@ def simulate(
         interrupts = stack.enter_context(Interrupts())
         trace = None
         if folder is not None:
-            claim_folder(folder, settings or {})
+            claim_folder(folder, settings)
             trace = stack.enter_context(Trace(folder / TRACE))
         data, rng = _unwrapped(train), make_rng(seed)
         for played in play(ranker, data, user, rounds=rounds, rng=rng, propensity=recorder.propensity):
@@ -117,20 +107,13 @@ def simulate(
     seconds = time.perf_counter() - started
     measured = meter.heldout_ndcg(ranker, validation) if validation is not None and not interrupted else None
     result = tally.result(seconds=seconds, interrupted=interrupted, validation_ndcg=measured)
+    result.notes = tuple(notes)
     result.reliability = orders.reliability()
     result.measures.update(disparities.measures() | recorder.measures())
     if folder is not None:
         result.write(folder)
         recorder.keep(ranker, folder)
     return result
-
-
-def _check_prior(ranker: Ranker, train: Dataset) -> None:
-    """Refuse a prior whose weights are known to be for other features than those of `train`."""
-    prior = getattr(ranker.learner, "prior", None)
-    if isinstance(prior, Prior) and prior.for_features(train.feature_names, scaling=train.scaling) is not prior:
-        remedy = "Start from prior.for_features(data.feature_names, scaling=data.scaling)."
-        raise ArgumentError("prior", "the same in another order", "the features of the data in their order", remedy)
 
 
 def _goes_on(progress: Callable[[dict[str, Any]], None] | None, row: dict[str, Any]) -> bool:

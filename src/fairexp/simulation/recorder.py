@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,12 @@ from fairexp.arrays import Bools, Floats
 from fairexp.data import Dataset
 from fairexp.errors import ArgumentError
 from fairexp.measures import Measure
-from fairexp.randomness import make_rng
+from fairexp.randomness import make_rng, stream_of
 from fairexp.rankers.base import Ranker
 from fairexp.simulation.audit import Audit, field_measures
 from fairexp.simulation.meter import PlayedRound
 from fairexp.types import Query
-from fairexp.validation import check_count
+from fairexp.validation import as_names, check_count
 
 if TYPE_CHECKING:
     from fairexp.offpolicy.propensity import Propensity
@@ -31,16 +32,26 @@ OWN_STREAM = 7_003
 
 @dataclass(frozen=True)
 class Recording:
-    """What to keep: `columns` of `COLUMNS`, `ranker` for what was learned, and `measures` of the field by name.
+    """What to keep of a run besides its usual measures.
 
-    A propensity that has no closed form is estimated by drawing each list `draws` times more.
+    Args:
+        columns: Names of `COLUMNS` to keep in the trace, and `ranker` for what was learned; "all" keeps everything.
+            Several names, or one text with commas.
+        measures: Measures of the field by name, "field" for all; several names, or one text with commas.
+        draws: Times that a list is drawn again to estimate a propensity that has no closed form.
+
+    >>> Recording("shown,clicked", "Gini").columns
+    ('shown', 'clicked')
     """
 
-    columns: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ()
+    columns: str | Sequence[str] = ()
+    measures: str | Sequence[str] = ()
     draws: int = 64
 
     def __post_init__(self) -> None:
+        columns = as_names("record", self.columns)
+        object.__setattr__(self, "columns", (*COLUMNS, RANKER) if "all" in columns else columns)
+        object.__setattr__(self, "measures", as_names("measure", self.measures))
         for column in self.columns:
             if column not in (*COLUMNS, RANKER):
                 raise ArgumentError("record", repr(column), f"one of {', '.join((*COLUMNS, RANKER))}")
@@ -66,8 +77,7 @@ class Recorder:
         self._recording, self._train = recording, train
         wanted = field_measures(recording.measures)
         self._audit = Audit(wanted, exposure=exposure, shares=shares) if wanted else None
-        root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        self._rng = make_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, OWN_STREAM)))
+        self._rng = make_rng(stream_of(seed, OWN_STREAM))
 
     def propensity(self, ranker: Ranker, query: Query) -> Propensity | None:
         """How probable the list is that the ranker shows next, where it is to be kept."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairexp.errors import RunExistsError
+from fairexp.errors import ArgumentError, RunExistsError
 from fairexp.measures import (
     ADDED_REGRET,
     FINAL_UF,
@@ -26,8 +26,10 @@ from fairexp.measures import (
     UF,
     VALIDATION_NDCG,
     Measure,
+    parse_measure,
 )
 from fairexp.reliability import Reliability
+from fairexp.validation import as_path
 
 SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"
 RELIABILITY = "reliability"
@@ -49,33 +51,59 @@ class Result:
     """The trace's rows at the checkpoints."""
     reliability: Reliability | None = field(default=None, repr=False)
     """How far the ranker's beliefs were borne out, by clicks and by grades, where it has calibrated ones."""
+    notes: tuple[str, ...] = ()
+    """What could be known before the first round and limits what these numbers mean, in sentences."""
 
-    def __getitem__(self, measure: Measure) -> float | None:
-        return self.measures.get(measure)
+    def __getitem__(self, measure: Measure | str) -> float | None:
+        """A measure, or what it prints as; None where it does not apply or was not taken.
 
-    def value(self, measure: Measure) -> float:
-        """A measure that every run has, such as online NDCG."""
-        found = self.measures[measure]
-        assert found is not None, measure
+        Raises:
+            ArgumentError: There is no such measure.
+        """
+        return self.measures.get(measure if isinstance(measure, Measure) else parse_measure(measure))
+
+    def value(self, measure: Measure | str) -> float:
+        """A measure that has a value in this run.
+
+        Raises:
+            ArgumentError: There is no such measure, or it has no value here.
+        """
+        found = self[measure]
+        if found is None:
+            known = ", ".join(each.name for each, value in self.measures.items() if value is not None)
+            raise ArgumentError("measure", str(measure), f"one that this run has: {known}")
         return found
 
     def summary(self) -> dict[str, Any]:
         """All but the points, for `result.json`: measures by name."""
         measures = {measure.name: value for measure, value in self.measures.items()}
-        told = {"rounds": self.rounds, "interrupted": self.interrupted, **measures}
+        told = {"rounds": self.rounds, "interrupted": self.interrupted, "notes": list(self.notes), **measures}
         return told if self.reliability is None else {**told, RELIABILITY: self.reliability.summary()}
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: str | Path) -> None:
         """Keep the summary in the folder of the run."""
-        (folder / RESULT).write_text(json.dumps(self.summary(), indent=2) + "\n")
+        place = make_folder(as_path("folder", folder, "the folder of the run"))
+        (place / RESULT).write_text(json.dumps(self.summary(), indent=2) + "\n")
 
 
 def claim_folder(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make the folder of a run and note the settings; a folder that holds a run is left alone."""
     if (folder / SETTINGS).exists():
         raise RunExistsError(f"{folder}: holds a run already; choose another folder or pass --overwrite")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n")
+    try:
+        text = json.dumps(settings, indent=2) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("settings", str(error), "values that JSON can hold, such as text and numbers") from error
+    (make_folder(folder) / SETTINGS).write_text(text)
+
+
+def make_folder(folder: Path) -> Path:
+    """The folder, made if it is not there, or an `ArgumentError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError("folder", str(error), "a folder, or a place where one can be made") from error
+    return folder
 
 
 @dataclass(slots=True)

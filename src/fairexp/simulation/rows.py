@@ -35,6 +35,9 @@ def read_run(folder: Path) -> list[Row]:
         trace = parquet.read_table(folder / TRACE).to_pydict()
     except OSError as error:
         raise DataError(folder, f"is not the folder of a run ({error})") from error
+    missing = [key for key in ("ranker", "user", "seed", "rounds", "n_points") if key not in settings]
+    if missing:
+        raise DataError(folder / SETTINGS, f"{', '.join(missing)} missing; expected what `simulate` writes there")
     marks = _marks(settings["rounds"], settings["n_points"], len(trace["round"]))
     gaps = trace.get(UF.name)
     largest = None if gaps is None else list(accumulate(gaps, max))

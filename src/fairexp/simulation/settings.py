@@ -7,23 +7,38 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats
 from fairexp.data import COLLECTIONS, WORLDS, Dataset, group_shares, open_data
+from fairexp.data.dataset import check_dataset
 from fairexp.data.letor_folders import read_parts
 from fairexp.errors import ArgumentError
-from fairexp.measures import ZERO
+from fairexp.measures import ZERO, check_irrelevant
+from fairexp.randomness import check_seed
 from fairexp.simulation.recorder import NOTHING_MORE, Recording
 from fairexp.users import preset_grades
-from fairexp.validation import as_shares
+from fairexp.validation import (
+    as_array,
+    as_path,
+    as_shares,
+    check_choice,
+    check_count,
+    check_kind,
+    check_mapping,
+    check_text,
+)
 
 WORLD_TEST = 300
 """Queries of a world's test and validation parts."""
 
-SHARES = ("equal", "size", "average_utility", "total_utility")
+EQUAL = "equal"
+SHARES = (EQUAL, "size", "average_utility", "total_utility")
+NO_GROUPS = "Say how documents are grouped: --group RULE, or a column of groups in a table."
 
 Parts = tuple[Dataset, Dataset | None, Dataset | None]
 """The data to serve from, to evaluate on, and to choose parameters on."""
@@ -47,6 +62,21 @@ class DataSettings:
     seed: int = 0
     columns: str | None = None
     ignore: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_text("source", self.source, "the name of data, or a file")
+        for name in ("folder", "heldout"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, str(as_path(name, given, "a path, as text")))
+        for name in ("group", "columns"):
+            given = getattr(self, name)
+            if given is not None:
+                check_text(name, given)
+        check_count("fold", self.fold)
+        if self.n_queries is not None:
+            check_count("n_queries", self.n_queries)
+        check_seed(self.seed)
 
     def load(self) -> tuple[Dataset, Dataset | None]:
         """The data to serve from, and that to evaluate on, or None."""
@@ -116,7 +146,7 @@ class DataSettings:
 class RunSettings:
     """One run. `shares` is what the groups are owed: "equal", by "size", "average_utility" or "total_utility" of the
     data, or numbers; `exposure` a curve's name, file or numbers. Unfairness is measured by these two for every
-    ranker, and fair rankers aim at them."""
+    ranker, and fair rankers aim at them: `parameters` that say otherwise are an error."""
 
     ranker: str = "fairexp-pairrank"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -127,7 +157,7 @@ class RunSettings:
     seed: int = 0
     length: int = 10
     exposure: str | tuple[float, ...] = "reciprocal"
-    shares: str | tuple[float, ...] = "equal"
+    shares: str | tuple[float, ...] = EQUAL
     n_points: int = 40
     recording: Recording = NOTHING_MORE
     """What to keep and measure besides the usual; no part of what happens."""
@@ -135,6 +165,23 @@ class RunSettings:
     """Whether the validation part is held back, and what was learned measured on it at the end."""
     irrelevant: str = ZERO
     """What NDCG does with queries without a relevant document (see `fairexp.measures.IRRELEVANT`)."""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        check_text("ranker", self.ranker, "the name of a ranker")
+        check_mapping("parameters", self.parameters, "values by parameter, such as {'tolerance': 0.1}")
+        put(self, "user", str(as_path("user", self.user, "the name of a user, or a file")))
+        check_kind("data", self.data, DataSettings, "DataSettings, such as DataSettings('mslr-pagerank')")
+        for name in ("exposure", "shares"):
+            given = getattr(self, name)
+            if not isinstance(given, str):
+                put(self, name, tuple(as_array(name, given).ravel().tolist()))
+        for name in ("rounds", "length", "n_points"):
+            check_count(name, getattr(self, name))
+        check_seed(self.seed)
+        check_kind("validate", self.validate, bool, "True or False")
+        check_kind("recording", self.recording, Recording, "a Recording")
+        check_irrelevant(self.irrelevant)
 
     @property
     def label(self) -> str:
@@ -146,19 +193,28 @@ class RunSettings:
         return replace(self, seed=seed)
 
 
-def shares_of(spec: str | tuple[float, ...], dataset: Dataset) -> Floats | None:
-    """The shares (G,) that `spec` gives the groups of `dataset`; None where it has no groups."""
+def shares_of(spec: str | ArrayLike, dataset: Dataset) -> Floats | None:
+    """The shares (G,) that `spec` gives the groups of `dataset`; None where it has no groups.
+
+    Where all documents are in one group there are two shares, because nothing can be fair to one alone.
+    """
+    check_dataset("dataset", dataset)
+    if isinstance(spec, str):
+        check_choice("shares", spec, SHARES)
     if dataset.groups is None:
-        return None
+        if isinstance(spec, str) and spec == EQUAL:
+            return None
+        raise ArgumentError("shares", short_repr(spec), "none, since the documents have no groups", NO_GROUPS)
+    n_groups = max(dataset.n_groups, 2)
     if not isinstance(spec, str):
         shares = as_shares(spec)
-        if len(shares) != dataset.n_groups:
-            raise ArgumentError("shares", f"{len(shares)} numbers", f"{dataset.n_groups}, one per group")
+        if len(shares) != n_groups:
+            raise ArgumentError("shares", f"{len(shares)} numbers", f"{n_groups}, one per group")
         return shares
-    if spec == "equal":
-        return np.ones(dataset.n_groups)
-    if spec not in SHARES:
-        raise ArgumentError("shares", repr(spec), f"one of {', '.join(map(repr, SHARES))}, or a number per group")
+    if spec == EQUAL:
+        return np.ones(n_groups)
+    if dataset.n_groups < 2:
+        raise ArgumentError("shares", repr(spec), "'equal' or two numbers, since all documents are in one group")
     return as_shares(group_shares(dataset, by=spec))
 
 

@@ -14,7 +14,7 @@ from fairexp.cli.folders import SUMMARY, make_room
 from fairexp.cli.parameters import numbers_or_name, parse_shares, route
 from fairexp.cli.printing.summary import summarise, write_summary
 from fairexp.cli.printing.tables import output_console, print_tables
-from fairexp.cli.watched_runs import watch_runs
+from fairexp.cli.watched_runs import notes_beside, print_notes, watch_runs
 from fairexp.errors import ArgumentError
 from fairexp.measures import ZERO, check_irrelevant
 
@@ -97,6 +97,7 @@ def report(runs: Sequence[RunSettings], results: Sequence[Result | None], out: P
     summaries = summarise(runs, results)
     console = output_console()
     print_tables(console, summaries)
+    print_notes(console, notes_beside(runs, results))
     if out is not None and summaries and any(line.n_seeds > 1 for line in summaries):
         write_summary(out / SUMMARY, summaries)
     if out is not None and summaries:
@@ -111,14 +112,12 @@ def report(runs: Sequence[RunSettings], results: Sequence[Result | None], out: P
 
 
 def _recording(record: list[str] | None, draws: int, measure: list[str] | None, out: Path | None) -> Recording:
-    from fairexp.simulation.recorder import COLUMNS, RANKER, Recording
+    from fairexp.simulation.recorder import Recording
 
-    columns = _parts(record)
-    if "all" in columns:
-        columns = (*COLUMNS, RANKER)
-    if columns and out is None:
-        raise ArgumentError("--record", ", ".join(columns), "--out as well, a folder to keep it in")
-    return Recording(columns, _parts(measure), draws)
+    recording = Recording(",".join(record or []) or (), ",".join(measure or []) or (), draws)
+    if recording.columns and out is None:
+        raise ArgumentError("--record", ", ".join(recording.columns), "--out as well, a folder to keep it in")
+    return recording
 
 
 def _tracker(name: str | None) -> Tracker | None:
@@ -127,10 +126,6 @@ def _tracker(name: str | None) -> Tracker | None:
     from fairexp.exports.tracking import find_tracker
 
     return find_tracker(name)
-
-
-def _parts(given: list[str] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for each in given or [] for part in each.split(",")))
 
 
 def _seeds(seed: int | None, seeds: int | None) -> Sequence[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.errors import ArgumentError, ToleranceWarning
+from fairexp.errors import ArgumentError
 from fairexp.experiments.plan.run import Run, parameters_text
 from fairexp.experiments.plan.run_list import Folds, Place, make_run, places, swept
-from fairexp.experiments.plan.spec import Experiment
+from fairexp.experiments.plan.spec import RANDOMISED, Experiment
 from fairexp.experiments.run.executors import Executor
 from fairexp.experiments.run.task import Outcome, Task
 from fairexp.measures import HELDOUT_NDCG
-from fairexp.simulation.forecast import forecast
-from fairexp.simulation.run import run
+from fairexp.simulation.forecast import by_user
+from fairexp.simulation.run import PlannedRun, run
 from fairexp.simulation.settings import Parts
 
 PROBE_ROUNDS = 2000
@@ -118,16 +117,17 @@ def try_kinds(experiment: Experiment, folds: Folds, executor: Executor, *, paths
     What cannot work is refused here, named by ranker, parameters and data, before hours are spent.
     """
     tried = {run.key: run for run in kinds(experiment, folds)}
-    notes: dict[str, None] = {}
+    notes: dict[str, list[str]] = {}
     for outcome in executor.run([Task(key, one.settings, paths) for key, one in tried.items()], work=try_one):
         one = tried[outcome.key]
         if outcome.error is not None:
             where = f"rankers.{one.ranker} ({parameters_text(one.parameters)}) on {one.data} with {one.user} users"
             raise ArgumentError(where, outcome.error, "a ranker that plays one round", "Correct it; nothing was run.")
         assert outcome.record is not None
-        notes.update(dict.fromkeys(f"{one.data}, {one.ranker}, {note}" for note in outcome.record["notes"]))
-        notes.update(dict.fromkeys(f"{one.data}, {note}" for note in outcome.record["foreseen"]))
-    return list(notes)
+        notes[outcome.key] = [f"{one.data}, {note}" for note in outcome.record["notes"]]
+    # An exposure curve that is not estimated is the same for all users, and so is what can be known before.
+    differ = experiment.exposure == RANDOMISED
+    return by_user((one.user if differ else "", notes[key]) for key, one in tried.items())
 
 
 def try_one(task: Task, *, data: Parts | None = None) -> Outcome:
@@ -136,14 +136,11 @@ def try_one(task: Task, *, data: Parts | None = None) -> Outcome:
 
     _import_from(task.paths)
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ToleranceWarning)
-            run(replace(task.settings, rounds=1, n_points=1), data=data)
-            foreseen = forecast(task.settings, data=data)
+        run(replace(task.settings, rounds=1, n_points=1), data=data)
+        notes = PlannedRun(task.settings, data=data).notes
     except Exception as error:
         return Outcome(task.key, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-    notes = [str(warning.message) for warning in caught if issubclass(warning.category, ToleranceWarning)]
-    return Outcome(task.key, record={"notes": notes, "foreseen": foreseen})
+    return Outcome(task.key, record={"notes": notes})
 
 
 def probe(probes: Sequence[Probe], executor: Executor) -> dict[str, Pace]:
@@ -161,11 +158,9 @@ def probe_one(asked: Probe, *, data: Parts | None = None) -> tuple[str, Pace]:
     _import_from(asked.paths)
     settings = asked.settings
     settings = replace(settings, rounds=min(settings.rounds, PROBE_ROUNDS), n_points=6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ToleranceWarning)
-        run(replace(settings, rounds=2, n_points=1), data=data)  # data loaded, caches warm
-        watch = _StopWatch(asked.seconds)
-        run(settings, data=data, progress=watch)
+    run(replace(settings, rounds=2, n_points=1), data=data)  # data loaded, caches warm
+    watch = _StopWatch(asked.seconds)
+    run(settings, data=data, progress=watch)
     return asked.key, watch.pace()
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import fairexp
-from fairexp.errors import ToleranceWarning
 from fairexp.experiments.plan.paths import GROUP_FILE
 from fairexp.experiments.plan.run import user_name
 from fairexp.fairness.ledger import within
@@ -77,9 +75,7 @@ def perform(task: Task, *, data: Parts | None = None) -> Outcome:
 def play_run(settings: RunSettings, *, data: Parts | None = None) -> dict[str, Any]:
     """The record of a run. `result` and `points` depend on the settings alone, `timing` on the machine too."""
     collector = Collector(settings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ToleranceWarning)  # told once, before the runs
-        result = run(settings, data=data, progress=collector)
+    result = run(settings, data=data, progress=collector)
     if result.interrupted:
         raise KeyboardInterrupt
     summary = result.summary()

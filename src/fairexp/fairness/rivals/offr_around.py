@@ -64,7 +64,7 @@ class OFFRAround(Around):
         self.smoothing = check_number("smoothing", smoothing, above=0.0)
         self.optimistic = bool(optimistic)
         self.ledger = Ledger(as_shares(shares))
-        self.exposure = exposure_curve(exposure, self.length)
+        self.exposure: Floats = exposure_curve(exposure, self.length)
 
     def parameters(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("host", "fairness", "objective", "smoothing", "optimistic")}
@@ -74,6 +74,9 @@ class OFFRAround(Around):
 
     def account(self) -> Floats:
         return self.ledger.exposure
+
+    def target_shares(self) -> Floats:
+        return self.ledger.shares
 
     def forget_account(self) -> None:
         self.ledger.forget()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from fairexp.arrays import Floats
 from fairexp.measures import Measure
 
 
@@ -25,6 +26,9 @@ class Traits:
 
     keeps_account: bool = False
     """Whether it keeps an account of the exposure that each group has had: whether it is fair to groups."""
+
+    exposure: Floats | None = None
+    """The attention by position (k,) that it reckons with, where it does."""
 
     keeps_tolerance: bool = False
     """Whether it has a tolerance for unfairness, and says of each ranking whether that was met (`qualified`)."""

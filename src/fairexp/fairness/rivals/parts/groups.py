@@ -61,6 +61,9 @@ class FairToGroups(LearnedRelevance):
     def account(self) -> Floats | None:
         return self.spent
 
+    def target_shares(self) -> Floats | None:
+        return self.merit
+
     def parameters(self) -> dict[str, Any]:
         estimated = self.merit is None
         return {
