@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import inf, prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,7 +56,8 @@ class FairExp(Around):
     of the group that is behind are lifted in the draw, by an eighth of the slack in score over those of the group that
     is ahead when the tolerance is used up, and by less before, so that the gap is kept back where that is cheap and not
     where some list must whatever it costs. With 0, and around hosts for which an order is certain or nothing
-    (`Belief.regret`), only the tolerance counts, as in the paper.
+    (`Belief.regret`), only the tolerance counts, as in the paper. So a draw within the tolerance is shown unchanged with
+    a slack of 0, and may be changed with more. With a tolerance of infinity every draw is shown unchanged.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -103,6 +104,7 @@ class FairExp(Around):
     ) -> None:
         super().__init__(host, seed=seed)
         self.constraints = _constraints(tolerance, beta, shares, constraints)
+        host.templated = any(each.tolerance < inf for each in self.constraints)
         self.accounts = tuple(
             Account(constraint, self.n_features, prefix=f"{OWN}{number}.")
             for number, constraint in enumerate(self.constraints)
@@ -249,20 +251,20 @@ class FairExp(Around):
     def _for_host(self, documents: Documents) -> Documents:
         """A query or ranking as the host sees it: its groups are what templates tell apart.
 
-        Those are the combinations of all constraints' groups, and a group of its own for each pinned candidate.
+        Those are the combinations of all constraints' groups, and a group of its own for each pinned candidate. Where
+        no constraint has a limit, templates tell only pinned candidates from others.
         """
         pinned = documents.pinned if isinstance(documents, Query) else None
-        if self._told_apart_by_groups and not pinned:
+        if not pinned and (self._told_apart_by_groups or not self.host.templated):
             return documents
-        first, *others = self.constraints
-        if isinstance(documents, Ranking) and not all(constraint.knows(documents) for constraint in self.constraints):
+        constraints = self.constraints if self.host.templated else ()
+        if isinstance(documents, Ranking) and not all(constraint.knows(documents) for constraint in constraints):
             return documents
-        classes = first.groups_of(documents)
-        for constraint in others:
+        classes = np.zeros(len(documents.features), dtype=np.int64)
+        for constraint in constraints:
             classes = classes * constraint.n_cells + constraint.groups_of(documents)
         if pinned:
-            classes = classes.copy()
-            n_classes = prod(constraint.n_cells for constraint in self.constraints)
+            n_classes = prod(constraint.n_cells for constraint in constraints)
             classes[list(pinned.values())] = n_classes + np.arange(len(pinned))
         return replace(documents, groups=classes)
 

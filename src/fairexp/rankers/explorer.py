@@ -20,8 +20,9 @@ class Explorer(Ranker):
     """
 
     templated: bool = False
-    """Whether templates decide which group has which position: `FairExp` says so to its host. Documents of different
-    groups are then not exchangeable, and what is shown depends on the draw inside each group alone."""
+    """Whether templates decide which group has which position: `FairExp` says so to its host, unless its tolerance is
+    infinite. Documents of different groups are then not exchangeable, and what is shown depends on the draw inside each
+    group alone."""
 
     remembers_positions: bool = True
     """Whether arrays of its `memory` that are as long as the ranking are by position; else all are by candidate."""

@@ -97,9 +97,10 @@ class BatchRank(PlannedExplorer):
 
     def _notes(self, query: Query, belief: Belief) -> dict[str, NDArray[np.generic]]:
         assert isinstance(belief, BatchBelief)
-        lists = np.zeros(query.n_candidates, dtype=np.int64) if not self.templated else self._groups(query)
+        groups = self._groups(query)
+        lists = np.zeros(query.n_candidates, dtype=np.int64) if groups is None else groups
         noted = {"classes": belief.classes, "batch": belief.batch, "stage": belief.stage, "due": belief.due}
-        return {**noted, "layer": belief.block, "lists": np.asarray(lists)}
+        return {**noted, "layer": belief.block, "lists": lists}
 
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
         """Documents that were in different batches, or at different stages, begin one together."""

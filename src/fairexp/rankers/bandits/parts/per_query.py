@@ -137,8 +137,8 @@ class PerQueryExplorer(PerQuery, Explorer):
         return {}
 
     def _groups(self, query: Query) -> Ints | None:
-        """The candidates' groups (n,) where templates go by them, else None: what makes documents differ."""
-        return query.groups if self.templated else None
+        """The candidates' groups (n,) where templates go by them, or pins; else None: what makes documents differ."""
+        return query.groups if self.templated or query.pinned else None
 
 
 class PlannedExplorer(PerQueryExplorer):
