@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Id, Ints, State, read_ids, written_ids
+from fairexp.copies import shallow
 from fairexp.errors import StateError
 from fairexp.fairness.constraint import GROUPS, Constraint
 from fairexp.fairness.demands import Demand
@@ -71,6 +72,13 @@ class Account:
             own[self.prefix + SEEN] = seen
         return own
 
+    def copied(self) -> Account:
+        """One that can be charged without a change here: `_latest` copies the ledger that is charged."""
+        other = shallow(self)
+        other.ledgers, other.born = self.ledgers.copy(), self.born.copy()
+        other.shares = shallow(self.shares) if self.shares.accrues else self.shares
+        return other
+
     def charge(self, ranking: Ranking) -> None:
         """Book what a ranking shows."""
         assert ranking.exposure is not None
@@ -81,15 +89,17 @@ class Account:
 
     def book(self, key: Id | None, number: int, groups: Ints, exposure: Floats, shares: Floats) -> None:
         """Charge the ledger of that `key` with ranking `number`: exposure (m,) of groups (m,), owed by shares (G,)."""
-        ledger = self.ledgers[None] if self.constraint.per is None else self._latest(key, number)
+        ledger = self._latest(key, number)
         ledger.shares = shares
         ledger.charge(groups, exposure)
 
     def _latest(self, key: Id | None, number: int) -> Ledger:
-        """The ledger that ranking `number` belongs to, then the one charged last; the oldest may have to go."""
+        """A copy of the ledger that a ranking belongs to, then the one charged last; the oldest may have to go."""
         ledger = self.ledgers.pop(key, None)
         if ledger is None:
             ledger, self.born[key] = self._new_ledger(), number
+        else:
+            ledger = ledger.copied()
         self.ledgers[key] = ledger
         while len(self.ledgers) > self.constraint.max_ledgers:
             gone = next(iter(self.ledgers))

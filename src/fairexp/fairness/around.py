@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,16 @@ class Around(Ranker):
 
     def _shown(self, ranking: Ranking) -> None:
         self.host.note(ranking)
+
+    def _copied(self) -> Self:
+        after = super()._copied()
+        after.host = self.host._copied()
+        return after
+
+    def _become(self, after: Self) -> None:
+        host, noted = self.host, after.host.__dict__
+        after.host = host
+        host.__dict__, self.__dict__ = noted, after.__dict__
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         self.host.learn(ranking, clicks)

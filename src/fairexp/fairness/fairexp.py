@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, prod
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,8 +56,8 @@ class FairExp(Around):
     of the group that is behind are lifted in the draw, by an eighth of the slack in score over those of the group that
     is ahead when the tolerance is used up, and by less before, so that the gap is kept back where that is cheap and not
     where some list must whatever it costs. With 0, and around hosts for which an order is certain or nothing
-    (`Belief.regret`), only the tolerance counts, as in the paper. So a draw within the tolerance is shown unchanged with
-    a slack of 0, and may be changed with more. With a tolerance of infinity every draw is shown unchanged.
+    (`Belief.regret`), only the tolerance counts, as in the paper. So with a slack of 0 a draw within the tolerance is
+    shown unchanged; more slack may change it. With a tolerance of infinity, and `ties="draw"`, every draw is.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -229,6 +229,11 @@ class FairExp(Around):
         for account in self.accounts:
             account.charge(ranking)
         self.host.note(self._for_host(self._chosen(ranking)))
+
+    def _copied(self) -> Self:
+        after = super()._copied()
+        after.accounts = tuple(account.copied() for account in self.accounts)
+        return after
 
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         chosen = self._chosen(ranking)

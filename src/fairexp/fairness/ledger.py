@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairexp.arrays import Floats, Ints
+from fairexp.copies import shallow
 from fairexp.errors import ArgumentError
 from fairexp.fairness.sums import new_sum
 from fairexp.kernels.search.gaps import SLACK, largest_gap
@@ -92,6 +93,12 @@ class Ledger:
     def keeps(self, tolerance: float) -> bool:
         """Whether every pair is within `tolerance`."""
         return within(self.largest_gap, tolerance)
+
+    def copied(self) -> Ledger:
+        """One that can be charged without a change here."""
+        other = shallow(self)
+        other.sum = self.sum.copied()
+        return other
 
     def charge(self, groups: Ints, exposure: Floats) -> None:
         """Book the exposure (m,) of shown positions to the groups (m,) that hold them."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 
 from fairexp.arrays import Floats, State
+from fairexp.copies import shallow
 from fairexp.errors import ArgumentError
 from fairexp.validation import check_count, check_number
 
@@ -16,6 +18,10 @@ class Sum(ABC):
 
     rounds: int
     """How many rounds were added so far."""
+
+    def copied(self) -> Self:
+        """One that rounds can be added to without a change here."""
+        return shallow(self)
 
     @abstractmethod
     def now(self) -> Floats:
@@ -91,6 +97,11 @@ class WindowSum(Sum):
     def __init__(self, n_rows: int, n_groups: int, *, window: int) -> None:
         self.kept: Floats = np.zeros((check_count("window", window), n_rows, n_groups))
         self.rounds = 0
+
+    def copied(self) -> Self:
+        other = super().copied()
+        other.kept = self.kept.copy()
+        return other
 
     def now(self) -> Floats:
         return np.asarray(self.kept.sum(axis=0))

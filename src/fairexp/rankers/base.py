@@ -6,7 +6,6 @@ import inspect
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from reprlib import repr as short_repr
 from typing import Any, ClassVar, Self
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
+from fairexp.copies import shallow
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.randomness import Seed, Stream
 from fairexp.rankers.matching import Matching
@@ -72,8 +72,10 @@ class Ranker(Traits, ABC):
                 f"ranking: number {ranking.number} cannot be shown next by this {type(self).__name__}, which has shown "
                 f"{self.n_ranked}. Replay all of one ranker's rankings in order into a copy restored from its state."
             )
-        self._shown(ranking)
-        self.n_ranked += 1
+        after = self._copied()
+        after._shown(ranking)
+        after.n_ranked += 1
+        self._become(after)
 
     def update(self, ranking: Ranking, clicks: ArrayLike, *, grades: ArrayLike | None = None) -> None:
         """Learn from `clicks`, one bool per shown position. May come late, out of order, or never.
@@ -264,7 +266,18 @@ class Ranker(Traits, ABC):
         """
 
     def _shown(self, ranking: Ranking) -> None:
-        """Take note that `ranking` was shown, from what it carries; deterministic."""
+        """Take note that `ranking` was shown, from what it carries; deterministic.
+
+        This is done on a copy (`_copied`), which counts only once all of it is done.
+        """
+
+    def _copied(self) -> Self:
+        """A copy for `_shown` to change. What it changes in place, rather than replaces, must be copied as well."""
+        return shallow(self)
+
+    def _become(self, after: Self) -> None:
+        """Be what the copy became. Nothing but the return comes after this one step, so no interrupt parts it."""
+        self.__dict__ = after.__dict__
 
     @abstractmethod
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
@@ -343,13 +356,13 @@ class Ranker(Traits, ABC):
             raise ArgumentError(
                 "length", length, f"at most {self.length}, the ranker's own", "Build the ranker with a longer one."
             )
-        shorter = copy(self)
+        shorter = shallow(self)
         shorter.length = length
         return shorter
 
     def _continuing(self, exposure: ArrayLike) -> Self:
         """This ranker with other positions to fill, as `_shortened`; without an account they make no difference."""
-        continuing: Any = copy(self)
+        continuing: Any = shallow(self)
         if self.keeps_account:
             continuing.exposure = as_measured(
                 np.ravel(as_array("exposure", exposure))[: self.length], self.length, "exposure"

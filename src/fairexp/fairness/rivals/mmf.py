@@ -47,6 +47,7 @@ class MMF(FairToGroups):
     def _shown(self, ranking: Ranking) -> None:
         super()._shown(ranking)
         assert ranking.groups is not None and ranking.exposure is not None
+        self._by_position = self._by_position.copy()
         self._by_position[ranking.groups, np.arange(len(ranking))] += ranking.exposure
 
     def forget_account(self) -> None:

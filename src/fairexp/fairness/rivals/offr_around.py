@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,6 +97,11 @@ class OFFRAround(Around):
         assert ranking.groups is not None and ranking.exposure is not None
         self.ledger.charge(ranking.groups, ranking.exposure)
         super()._shown(ranking)
+
+    def _copied(self) -> Self:
+        after = super()._copied()
+        after.ledger = self.ledger.copied()
+        return after
 
     def _measure(self, ranking: Ranking, measured: Floats) -> None:
         assert ranking.groups is not None and ranking.exposure is not None

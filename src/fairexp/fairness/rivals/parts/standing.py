@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,11 @@ class EitherLevel(FairToGroups):
         assert ranking.query_id is not None
         self.queries.note(ranking.query_id, ranking.memory["documents"].tolist(), ranking.number)
         self._book_shown(ranking)
+
+    def _copied(self) -> Self:
+        after = super()._copied()
+        after.queries = self.queries.copied()
+        return after
 
     def _measure(self, ranking: Ranking, measured: Floats) -> None:
         if not self.by_item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,11 @@ class PerQuery(Ranker):
         documents = ranking.memory["documents"].tolist()
         record, joined = self.queries.note(ranking.query_id, documents, ranking.number)
         self._joined(record, joined, ranking)
+
+    def _copied(self) -> Self:
+        after = super()._copied()
+        after.queries = self.queries.copied()
+        return after
 
     def _joined(self, record: QueryRecord, joined: Ints, ranking: Ranking) -> None:
         """Take note of a ranking beyond that its candidates, of which the rows `joined` are new, are in the record."""

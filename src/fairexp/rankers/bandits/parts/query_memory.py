@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from fairexp.arrays import Id, Ints, State, read_ids, written_ids
+from fairexp.copies import shallow
 from fairexp.errors import StateError
 from fairexp.validation import check_count
 
@@ -65,6 +66,13 @@ class QueryRecord:
         self.seen: Ints = np.zeros(0, dtype=np.int64)
         self.tables: dict[str, Table] = {name: field.empty(0) for name, field in fields.items()}
 
+    def copied(self) -> QueryRecord:
+        """One with tables of its own; lists and indices of documents are replaced, never changed."""
+        other = QueryRecord({}, born=self.born)
+        other.rounds, other.documents, other.rows = self.rounds, self.documents, self.rows
+        other.seen, other.tables = self.seen.copy(), {name: table.copy() for name, table in self.tables.items()}
+        return other
+
     def find(self, documents: list[Id]) -> Ints:
         """The rows (n,) of these documents, `UNKNOWN` where there is none."""
         if documents == self.documents:
@@ -91,6 +99,12 @@ class QueryMemory:
         self.max_documents = check_count("max_documents", max_documents)
         self.records: dict[Id, QueryRecord] = {}
 
+    def copied(self) -> QueryMemory:
+        """One that can `note` a ranking without a change here."""
+        other = shallow(self)
+        other.records = self.records.copy()
+        return other
+
     def look(self, query_id: Id, documents: list[Id]) -> tuple[dict[str, Table], int]:
         """The tables of these documents, in their order and for reading only, and the rounds of feedback so far."""
         record = self.records.get(query_id)
@@ -105,8 +119,7 @@ class QueryMemory:
     def note(self, query_id: Id, documents: list[Id], number: int) -> tuple[QueryRecord, Ints]:
         """Take note that ranking `number` had these candidates; the record, and the rows (j,) that have joined it."""
         record = self.records.pop(query_id, None)
-        if record is None:
-            record = QueryRecord(self.fields, born=number)
+        record = QueryRecord(self.fields, born=number) if record is None else record.copied()
         self.records[query_id] = record
         while len(self.records) > self.max_queries:
             del self.records[next(iter(self.records))]
