@@ -117,6 +117,16 @@ class Prior:
                 f"Learn it again: fairexp learn --scaling {scaling}.",
             )
 
+    def in_unit(self, unit: float) -> Prior:
+        """The same belief about features that are divided by `unit`."""
+        return Prior(
+            self.weights * unit,
+            strength=self.strength,
+            spread=self.spread / unit**2,
+            feature_names=self.feature_names,
+            scaling=self.scaling,
+        )
+
     @property
     def seen(self) -> Floats:
         """What `strength` pairs add to the diagonal (d,) of M, the sum of the products of their differences."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ from fairexp.rankers.pairs import PAIRS, examined, graded_rows, matching_weight,
 from fairexp.rankers.parts.acquaintance import Acquaintance
 from fairexp.rankers.parts.calibration import Calibration
 from fairexp.rankers.parts.probabilities import log_respecting, next_respecting, tie_classes
+from fairexp.rankers.parts.units import unit_of
 from fairexp.reliability import Reliability
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
@@ -58,7 +60,8 @@ class PairRank(Explorer):
     - `regularization`: lambda, a number, or "evidence" for what makes the clicks so far most likely: noisy clicks get
       more of it, and features as much each or by how much they vary, whichever the clicks speak for. Queries of which
       no candidate was ever learned from are then ranked, and documents scored, with more of it, for what is known of
-      those that come again says less of others.
+      those that come again says less of others. Features may be of any size: the first clicks, or the prior's spread,
+      say of which. A number is that of the features as they come.
     - `certainty`: "checked" has what reversing an order costs, and which orders are called certain, come from the
       probability that the order is right, by how often such orders held in the clicks that followed (`Calibration`);
       "paper" calls certain, and counts as 1, all orders that are kept.
@@ -123,18 +126,32 @@ class PairRank(Explorer):
         self.reach = check_number("reach", reach, above=0.0)
         self.prior = as_prior(prior, n_features=self.n_features)
         start = START if regularization == "evidence" else float(regularization)
+        self._unit = None if regularization == "evidence" else 1.0
+        own_prior = self.prior
+        if self.prior is not None and self._unit is None:
+            self._unit = unit_of(self.prior.spread) or 1.0
+            own_prior = self.prior.in_unit(self.unit)
         self.model = PairwiseLogistic(
             self.n_features,
             regularization=start,
             window=self.window if self.history == "bounded" else None,
             precision=PRECISION[self.history],
-            prior=self.prior,
+            prior=own_prior,
         )
         self.width = check_choice("width", width, tuple(WIDTHS))
-        self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=self.prior)
+        self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=own_prior)
         self.calibration = Calibration()
         self.acquaintance = Acquaintance(self.n_features)
         self._n_pairs, self._due = 0.0, float(PAUSE)
+
+    @property
+    def unit(self) -> float:
+        """What features are divided by before anything else, so that what is learned does not depend on their size."""
+        return 1.0 if self._unit is None else self._unit
+
+    def _in_unit(self, features: Floats) -> Floats:
+        """Features, or differences of features, in the ranker's own unit."""
+        return features if self.unit == 1.0 else features / self.unit
 
     @property
     def width_factor(self) -> float:
@@ -145,16 +162,17 @@ class PairRank(Explorer):
         tail = np.exp(-self.bound * self.reach)
         smallest_slope = tail / (1.0 + tail) ** 2
         deviation = np.sqrt(self.noise**2 * (self.confidence.log_det_ratio - 2.0 * np.log(self.delta)))
-        bias = np.sqrt(self.confidence.start.max()) * self.bound
+        bias = np.sqrt(self.confidence.start.max()) * self.bound * self.unit
         return float(2.0 * slope_bound / smallest_slope * (deviation + bias))
 
     def believe(self, query: Query, rng: np.random.Generator | None = None) -> Belief:
         keys = (self.stream.at(self.n_ranked) if rng is None else rng).random(query.n_candidates)
-        scores = query.features @ self._weights(query)
+        features = self._in_unit(query.features)
+        scores = features @ self._weights(query)
         # Ties are never certain, so their order matters only where blocks are sorted by score.
         by_score = np.lexsort((keys, -scores)) if self.within_block == "score" else (-scores).argsort()
         falling = scores[by_score]
-        certain, last, above, below = self._certain_orders(query.features.take(by_score, axis=0), falling)
+        certain, last, above, below = self._certain_orders(features.take(by_score, axis=0), falling)
         shuffled = np.argsort(keys) if self.within_block == "random" else _NO_ORDER
         block, draw = explore(certain, last, above, below, keys, shuffled, WITHIN_BLOCK[self.within_block])
         by_document = np.empty_like(block)
@@ -195,9 +213,10 @@ class PairRank(Explorer):
     def _draws(self, query: Query, rng: np.random.Generator, n_draws: int) -> list[Ints]:
         if self.within_block == "score":  # ties are sorted by the random numbers
             return super()._draws(query, rng, n_draws)
-        scores, lists = query.features @ self._weights(query), []
+        features = self._in_unit(query.features)
+        scores, lists = features @ self._weights(query), []
         by_score = (-scores).argsort()
-        orders = self._certain_orders(query.features.take(by_score, axis=0), scores[by_score])
+        orders = self._certain_orders(features.take(by_score, axis=0), scores[by_score])
         for _ in range(n_draws):
             keys = rng.random(query.n_candidates)
             shuffled = np.argsort(keys) if self.within_block == "random" else _NO_ORDER
@@ -216,11 +235,12 @@ class PairRank(Explorer):
 
     def _kept_orders(self, query: Query) -> tuple[Bools, Ints]:
         """The orders (n, n) between documents that no draw reverses, and the blocks (n,) that come one by one."""
-        scores = query.features @ self._weights(query)
+        features = self._in_unit(query.features)
+        scores = features @ self._weights(query)
         if self.within_block == "score":
             return np.zeros((len(scores), len(scores)), dtype=np.bool_), tie_classes(scores)
         by_score = np.argsort(-scores)
-        sorted_features = query.features.take(by_score, axis=0)
+        sorted_features = features.take(by_score, axis=0)
         certain, last, above, below = self._certain_orders(sorted_features, scores[by_score])
         no_keys = np.zeros(len(scores))
         sorted_block, _ = explore(certain, last, above, below, no_keys, _NO_ORDER, WITHIN_BLOCK["score"])
@@ -249,10 +269,13 @@ class PairRank(Explorer):
         """Learn preferences (m, d) that a ranking's feedback reveals; each makes the model surer by what it weighs."""
         if len(rows) == 0:
             return
+        if self._unit is None:
+            self._unit = unit_of(np.square(rows).mean(axis=0))
         clicks = np.asarray(grades, dtype=np.bool_)
         n_examined = examined(clicks)
         weight, documents = matching_weight(grades, n_examined), ranking.features[:n_examined]
         new = self.acquaintance.note(documents)
+        rows, documents = self._in_unit(rows), self._in_unit(documents)
         theta = self.model.theta_of_new if np.count_nonzero(new) == n_examined else self.model.theta
         self.calibration.check(documents @ theta, clicks[:n_examined], new, weight=weight)
         if self.pairs != "averaged":
@@ -268,10 +291,10 @@ class PairRank(Explorer):
             self._due = self._n_pairs + max(PAUSE, self._n_pairs / 4.0, self.n_features / 2.0)
 
     def _score(self, features: Floats) -> Floats:
-        return np.asarray(features @ self.model.theta_of_new)
+        return np.asarray(self._in_unit(features) @ self.model.theta_of_new)
 
     def linear_model(self) -> Floats:
-        return self.model.theta
+        return self._in_unit(self.model.theta)
 
     def click_log_odds(self) -> float:
         return self.calibration.all.value
@@ -287,8 +310,11 @@ class PairRank(Explorer):
         self.calibration.restore(before.calibration.state())
         self.acquaintance.take_over(before.acquaintance, matching)
         self._n_pairs, self._due = before._n_pairs, before._due
-        self.model.take_over(before.model, matching)
-        self.confidence.take_over(before.confidence, matching)
+        if self._unit is None:
+            self._unit = before._unit
+        kept = replace(matching, factors=matching.factors * (before.unit / self.unit))
+        self.model.take_over(before.model, kept)
+        self.confidence.take_over(before.confidence, kept)
 
     def _state(self) -> State:
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
@@ -296,6 +322,7 @@ class PairRank(Explorer):
         own.update({f"calibration.{key}": value for key, value in self.calibration.state().items()})
         own.update({f"acquaintance.{key}": value for key, value in self.acquaintance.state().items()})
         own["pairs"] = np.array([self._n_pairs, self._due])
+        own["unit"] = np.array(0.0 if self._unit is None else self._unit)
         return own
 
     def _restore(self, arrays: State) -> None:
@@ -304,6 +331,7 @@ class PairRank(Explorer):
         self.calibration.restore({key[12:]: value for key, value in arrays.items() if key.startswith("calibration.")})
         self.acquaintance.restore({key[13:]: value for key, value in arrays.items() if key.startswith("acquaintance.")})
         self._n_pairs, self._due = (float(number) for number in arrays["pairs"])
+        self._unit = float(arrays["unit"]) or None
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key in ("model.rows", "model.weights", "model.margins", "confidence.waiting", "confidence.counts"):
