@@ -18,6 +18,7 @@ from fairexp.fairness.around import Around
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
 from fairexp.fairness.demands import AIM, EFFORT, BestRanking, Demand, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
+from fairexp.fairness.fairswap import check_templates, fair_swap
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import found_around, placed
@@ -30,9 +31,11 @@ from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
 from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Belief, Query, Ranking
-from fairexp.validation import as_measured, check_number
+from fairexp.validation import as_measured, check_choice, check_number
 
 Documents = TypeVar("Documents", Query, Ranking)
+SEARCHES = ("exact", "fairswap")
+
 OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
@@ -58,6 +61,10 @@ class FairExp(Around):
     where some list must whatever it costs. With 0, and around hosts for which an order is certain or nothing
     (`Belief.regret`), only the tolerance counts, as in the paper. So with a slack of 0 a draw within the tolerance is
     shown unchanged; more slack may change it. With a tolerance of infinity, and `ties="draw"`, every draw is.
+
+    `search` is how the ranking is found. "exact" finds the least added regret of all that keep the draw's order inside
+    groups. "fairswap" is the paper's procedure, which never costs less: each template within the tolerance is met by
+    moving documents between the host's blocks. It takes one constraint, no pins, and spends no slack.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -97,6 +104,7 @@ class FairExp(Around):
         constraints: Sequence[Constraint] | None = None,
         exposure: str | ArrayLike = "reciprocal",
         slack: float = 4.0,
+        search: str = "exact",
         ties: str = "draw",
         scope: str = "full",
         effort: int = EFFORT,
@@ -113,6 +121,12 @@ class FairExp(Around):
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
         self.exposure: Floats = exposure_curve(exposure, self.length)
         self.slack = check_number("slack", slack, at_least=0.0)
+        self.search = check_choice("search", search, SEARCHES)
+        self.keeps_pins = search == "exact"
+        if search == "fairswap":
+            if len(self.constraints) > 1:
+                raise ArgumentError("search", "'fairswap' with several constraints", "one", "Use search='exact'.")
+            check_templates(self.constraints[0].n_cells, self.length)
         self.rules = Rules(scope, ties, effort)
         self.scope, self.ties, self.effort = scope, ties, self.rules.effort
         self._warn_of_coarse_grid()
@@ -164,7 +178,10 @@ class FairExp(Around):
         belief = self.host.believe(asked, rng)
         exposure = self.exposure[: min(self.length, query.n_candidates)]
         demands = [account.demand(query) for account in self.accounts]
-        best = self._find(query, belief, demands, exposure)
+        if self.search == "fairswap" and self.host.templated:
+            best = fair_swap(belief, demands[0], exposure, self.rules, keys=rng.random(query.n_candidates))
+        else:
+            best = self._find(query, belief, demands, exposure)
         shown = best.shown
         if belief.fill is not None:
             assert asked.groups is not None
@@ -303,6 +320,7 @@ class FairExp(Around):
             "constraints": None if plain else self.constraints,
             "exposure": curve_name(self.exposure),
             "slack": self.slack,
+            "search": self.search,
             "ties": self.ties,
             "scope": self.scope,
             "effort": self.effort,
