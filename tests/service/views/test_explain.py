@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fairexp.service.administration.change import ChangeRequest
+from fairexp.service.administration.changes import Changes
 from fairexp.service.engine.candidates import Candidates
+from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.feedback import Event
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.views.explain import explain
+from fairexp.service.views.reports import ranking_report
+from tests.service.worlds import SPEC, matrix, play, rank
+from tests.waiting import SECONDS
 
 GROUPS = {"small": 1.0, "large": 1.0}
 BLIND = "forms no certain orders"
@@ -103,3 +110,56 @@ def test_no_two_sentences_contradict_each_other(ranker: str) -> None:
         "fairexp-fixed": {BLOCKS, ALONE},
     }
     assert openings.keys() >= expected.get(ranker, set()), openings
+
+
+@pytest.mark.parametrize("ranker", ["fairexp-pairrank", "pairrank", "pdgd", "fairco"])
+def test_contributions_are_those_of_the_model_that_ranked(
+    started: Callable[..., Engine], sqlite_address: str, ranker: str
+) -> None:
+    """They add up to the score, whatever was learned since, and stay when the model or the features go."""
+    engine = started(sqlite_address, settings={"snapshot_every": 7})
+    changes, spec = Changes(engine), SPEC.model_copy(update={"ranker": ranker})
+    changes.put("shop", spec)
+    ids = play(engine, 12)
+    before = [contributions(engine, name) for name in ids]
+    assert len({str(each) for each in before}) == len(ids), "the model has learned meanwhile"
+    for name, told in zip(ids, before, strict=True):
+        live, seq = engine.policy("shop"), engine.ids.read(name)[1]
+        scores = engine.archive.ranking(live, seq)[0].scores
+        if ranker != "fairco":  # whose scores have what groups are owed in them
+            assert [sum(each.values()) for each in told] == pytest.approx(scores.tolist(), abs=1e-5)
+    play(engine, 12, start=50)
+    assert [contributions(engine, name) for name in ids] == before
+    fewer = spec.model_copy(update={"features": ["price", "stars", "relevance"]})
+    changes.put("shop", fewer, ChangeRequest(discard=True))
+    changes.reset("shop", ["model"])
+    assert [contributions(engine, name) for name in ids] == before
+
+
+def contributions(engine: Engine, ranking_id: str) -> list[dict[str, float]]:
+    """What each feature added to the score of each shown candidate."""
+    live = engine.policy("shop")
+    shown, feedback = engine.archive.ranking(live, engine.ids.read(ranking_id)[1])
+    items = ranking_report(ranking_id, live, shown, feedback)["items"]
+    return [{each["feature"]: each["contribution"] for each in item["contributions"]} for item in items]
+
+
+def test_the_features_that_add_most_are_told_first(started: Callable[..., Engine], sqlite_address: str) -> None:
+    """Of many features five are on record; of a ranker whose scores are no sum of them, none."""
+    engine = started(sqlite_address)
+    weights = [0.5, -3.0, 0.0, 2.0, 1.0, -0.1, 0.01]
+    parameters = {"weights": weights}
+    spec = PolicySpec(ranker="fairexp-fixed", features=7, groups=GROUPS, parameters=parameters, scaling="none")
+    Changes(engine).put("shop", spec)
+    features = matrix(0, 6, 7)
+    asked = Candidates([f"d{i}" for i in range(6)], np.arange(6) % 2, features)
+    ranked = engine.rank("shop", lambda runtime: asked)
+    ranked.kept.result(SECONDS)
+    for place, told in zip(ranked.shown.shown, contributions(engine, ranked.id), strict=True):
+        parts = features[place] * weights
+        largest = np.argsort(-np.abs(parts), kind="stable")[:5]
+        assert list(told) == [f"f{index}" for index in largest]
+        assert list(told.values()) == pytest.approx(parts[largest].tolist(), rel=1e-6)
+    Changes(engine).put("blind", PolicySpec(ranker="random", features=3))
+    shown = rank(engine, policy="blind").shown
+    assert shown.contributions is None

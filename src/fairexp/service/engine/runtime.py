@@ -21,6 +21,7 @@ from fairexp.service.engine.open_ranking import OpenRanking, Worth
 from fairexp.service.engine.standing import Standing, demands_of, settled, standing
 from fairexp.service.items.counters import ItemCounters
 from fairexp.service.log.considered import Floats32, considered
+from fairexp.service.log.contributions import Contributions
 from fairexp.service.log.feedback import Event, Feedback
 from fairexp.service.log.shown import Shown, groups_of
 from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_parameters
@@ -127,6 +128,7 @@ class Runtime:
         page = None if candidates.after is None else self.curve[candidates.first : candidates.first + k]
         ranking = self.ranker.rank(query, length=candidates.k if page is None else k, exposure=page)
         exposure = self._exposure(len(ranking), ranking.weight) if ranking.exposure is None else ranking.exposure
+        model = self.ranker.linear_model()
         place, remembered = considered(ranking.belief, candidates.ids, candidates.groups, candidates.labels, ranking)
         shown = Shown(
             seq=self.seq + 1,
@@ -147,6 +149,7 @@ class Runtime:
             pinned=ranking.pinned,
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
+            contributions=None if model is None else Contributions.of(query.features[ranking.shown], model),
             memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
             believed=ranking.belief is not None,
             rescaled=rescaled,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.service.log.considered import Considered, Floats32
+from fairexp.service.log.contributions import Contributions
 from fairexp.service.store.base import Context
 from fairexp.service.store.codec import pack, unpack
 from fairexp.types import Belief, Ranking
@@ -56,6 +57,7 @@ class Shown:
 
     `features` (m, d) are float32 and as the policy declares them, before the running scale; where that was changed for
     this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
+    `contributions` are by the model that ranked, and None where scores are no sum over features.
     `groups` (m,), or `labels` (m,) by attribute, are those of the shown; `accounts` are by constraint. `pinned` (m,)
     says which had to stand where they do, and `weight` what attention was worth.
     `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for, and where
@@ -84,6 +86,7 @@ class Shown:
     pinned: Bools | None = None
     weight: float = 1.0
     segment: str | None = None
+    contributions: Contributions | None = None
     memory: State = field(default_factory=dict)
     believed: bool = True
     rescaled: tuple[Floats, Floats] | None = None
@@ -116,7 +119,7 @@ class Shown:
         """Only what feedback needs, in memory of its own: no context, and no more for more candidates."""
         known, place = self.considered, self.place
         if len(known.ids) == len(place) and self.features.base is None:  # just shown, with nothing else considered
-            return replace(self, context={}, rest=None, rescaled=None)
+            return replace(self, context={}, rest=None, rescaled=None, contributions=None)
         kept = np.union1d(place, self.drawn)
         return replace(
             self,
@@ -126,6 +129,7 @@ class Shown:
             memory={key: _own(value) for key, value in self.memory.items()},
             place=np.searchsorted(kept, place),
             considered=known.at(kept),
+            contributions=None,
             rescaled=None,
             context={},
             rest=None,
@@ -205,6 +209,9 @@ class Shown:
                 arrays[f"owed.{number}"] = account.shares
         if self.rescaled is not None:
             arrays["u.centre"], arrays["u.scale"] = self.rescaled
+        if self.contributions is not None:
+            arrays["x.features"] = self.contributions.features.astype(np.int16)
+            arrays["x.amounts"] = self.contributions.amounts
         arrays.update({f"m.{key}": value for key, value in self.memory.items()})
         if self.asked:
             meta["asked"] = self.asked
@@ -262,6 +269,7 @@ class Shown:
             pinned=arrays["pinned"].astype(np.bool_) if "pinned" in arrays else None,
             weight=meta.get("weight", 1.0),
             segment=meta.get("segment"),
+            contributions=_contributions(arrays),
             memory={key[2:]: value for key, value in arrays.items() if key.startswith("m.")},
             believed=meta["believed"],
             rescaled=(arrays["u.centre"], arrays["u.scale"]) if "u.scale" in arrays else None,  # type: ignore[arg-type]
@@ -283,6 +291,12 @@ def _accounts(meta: dict[str, Any], arrays: State) -> tuple[Account, ...]:
         Account(name, arrays[f"spent.{number}"], arrays.get(f"owed.{number}"), gap, met)  # type: ignore[arg-type]
         for number, (name, gap, met) in enumerate(meta.get("accounts", ()))
     )
+
+
+def _contributions(arrays: State) -> Contributions | None:
+    if "x.features" not in arrays:
+        return None
+    return Contributions(arrays["x.features"].astype(np.int64), arrays["x.amounts"])  # type: ignore[arg-type]
 
 
 def _rest(meta: dict[str, Any], arrays: State) -> Rest:

@@ -18,7 +18,6 @@ from fairexp.service.store.base import AddVersion
 from fairexp.service.views.explain import explain
 
 N_WEIGHTS = 10
-N_CONTRIBUTIONS = 5
 
 
 def brief(live: LivePolicy) -> dict[str, Any]:
@@ -128,28 +127,23 @@ def ranking_report(
     }
     explanation = explain(shown, spec)
     if why:
-        for item, speaks in zip(items, _contributions(live, shown), strict=True):
+        for item, speaks in zip(items, _contributions(shown, spec), strict=True):
             item["contributions"] = speaks
         return {**told, "explanation": explanation}
     return {**told, "moved": explanation["moved"]}
 
 
-def _contributions(live: LivePolicy, shown: Shown) -> list[list[dict[str, Any]] | None]:
-    """For each shown candidate what its features add to its score by the model of now, those that add most first.
+def _contributions(shown: Shown, spec: PolicySpec) -> list[list[dict[str, Any]] | None]:
+    """For each shown candidate what its features added to its score, those that added most first.
 
-    None where scores are not linear in the features, or where the model that showed it is gone.
+    None where scores are not linear in the features.
     """
-    with live.lock:
-        runtime = live.runtime
-        weights = runtime.ranker.linear_model()
-        if weights is None or shown.generation != runtime.generation:
-            return [None] * len(shown.shown)
-        parts = runtime.present(shown).features * weights
-        names = runtime.spec.feature_names
-    largest = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :N_CONTRIBUTIONS]
+    known, names = shown.contributions, spec.feature_names
+    if known is None:
+        return [None] * len(shown.shown)
+    rows = zip(known.features.tolist(), known.amounts.tolist(), strict=True)
     return [
-        [{"feature": names[index], "contribution": float(row[index])} for index in order]
-        for row, order in zip(parts, largest, strict=True)
+        [{"feature": names[index], "contribution": amount} for index, amount in zip(*row, strict=True)] for row in rows
     ]
 
 
