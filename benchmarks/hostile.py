@@ -119,7 +119,7 @@ def _valid(n: int) -> bytes:
 
 def _named(n: int) -> bytes:
     """The same in Metarank's form; the group is missing, which is found last."""
-    fields = [{"name": f"f{each}", "value": 0} for each in range(D)]
+    fields = [{"name": str(each), "value": 0} for each in range(1, D + 1)]
     return orjson.dumps({"id": "a", "items": [{"id": f"d{each}", "fields": fields} for each in range(n)]})
 
 

@@ -139,7 +139,7 @@ def test_any_letor_set_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ({"folds": 3}, ["data.mine, fold 3", "Fold3", "Fold1, Fold2"]),
         ({"group": "2:9"}, ["data.mine, fold 1", "no document in group 0"]),
-        ({"group": "7:0.5"}, ["data.mine, fold 1", "feature id from 1 to 3"]),
+        ({"group": "7:0.5"}, ["data.mine, fold 1", "a number from 1 to 3"]),
         ({"group": None}, ["data.mine.group", "--group"]),
         ({"folder": None}, ["data.mine.source", "mslr-web10k"]),
     ],
@@ -153,3 +153,12 @@ def test_data_that_cannot_work_is_refused_first(
         prepare(validated(own_set(tmp_path / "set", **changes)))
     for part in told:
         assert part in str(caught.value)
+
+
+def test_what_features_are_called_is_told_for_every_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIREXP_CACHE", str(tmp_path / "cache"))
+    letor_set(tmp_path / "set", 2)
+    told: list[str] = []
+    prepare(validated(own_set(tmp_path / "set")), tell=told.append)
+    lines = [line for line in told if ": 3 features: 1, 2, 3; 2 groups: " in line]
+    assert [line[:14] for line in lines] == ["mine, fold 1: ", "mine, fold 2: "]
