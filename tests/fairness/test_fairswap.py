@@ -16,8 +16,8 @@ from fairexp import PDGD, Constraint, FairExp, PairRank, Query
 from fairexp.cli import app
 from fairexp.errors import ArgumentError
 from fairexp.fairness.demands import Demand, Rules
-from fairexp.fairness.fairswap import fair_swap
 from fairexp.fairness.rankings import added_regret, found_rankings
+from fairexp.fairness.rivals.fairswap import fair_swap
 from fairexp.types import Belief
 
 SLACK = 1e-9

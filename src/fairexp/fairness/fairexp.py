@@ -18,11 +18,11 @@ from fairexp.fairness.around import Around
 from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
 from fairexp.fairness.demands import AIM, EFFORT, BestRanking, Demand, Rules
 from fairexp.fairness.exposure import curve_name, exposure_curve
-from fairexp.fairness.fairswap import check_templates, fair_swap
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
 from fairexp.fairness.pins import found_around, placed
 from fairexp.fairness.rankings import fairer_ranking, found_rankings
+from fairexp.fairness.rivals.fairswap import check_templates, fair_swap
 from fairexp.kernels.learning.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
