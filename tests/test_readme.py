@@ -28,6 +28,13 @@ def test_the_page_on_constraints_runs():
     assert names["ranking"]
 
 
+def test_the_page_on_the_paper_runs():
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "paper.md").read_text(), flags=re.DOTALL):
+        exec(compile(block, "paper.md", "exec"), names)
+    assert names["best"]
+
+
 def test_links_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):

@@ -127,6 +127,20 @@ def parameters_of(name: str) -> dict[str, inspect.Parameter]:
     return own
 
 
+def paper_settings(name: str) -> dict[str, Any]:
+    """The parameters of the FairExp paper for a ranker that says which they are (`paper_settings`), with its host's.
+
+    >>> paper_settings("fairexp-pairrank")["search"]
+    'fairswap'
+    """
+    told = [getattr(cls, "paper_settings", None) for cls in classes_of(name)]
+    if None in told:
+        raise ArgumentError(
+            "parameters", f"'paper' for {name}", "parameters by name", "The paper's are known of others."
+        )
+    return {key: value for each in told if each is not None for key, value in each.items()}
+
+
 def construct(name: str, parameters: Mapping[str, Any], *, known: Mapping[str, Any]) -> Ranker:
     """The ranker called `name`, e.g. "pairrank", "fairexp-pairrank" or "my.module:MyRanker".
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from fairexp import FairExp, PairRank
 from fairexp.errors import ArgumentError
 from fairexp.experiments.plan.yaml_file import read_experiment
+from fairexp.registry import construct
 
 
 def written(folder: Path, text: str, name: str = "own.yaml") -> Path:
@@ -32,9 +34,25 @@ def test_quick_is_the_paper_made_smaller() -> None:
     paper, quick = read_experiment("paper")[0], read_experiment("quick")[0]
     assert list(quick.data) == list(paper.data) and list(quick.rankers) == list(paper.rankers)
     assert quick.rounds < paper.rounds
-    kept = {"tolerance": 0.1, "slack": 0, "certainty": "paper", "pairs": "independent"}
-    assert paper.rankers["fairexp-pairrank"].parameters == kept
-    assert quick.rankers["fairexp-pairrank"].parameters == kept | {"regularization": 10}
+    assert set(quick.rankers["pairrank"].grid["alpha"]) < set(paper.rankers["pairrank"].grid["alpha"])
+
+
+@pytest.mark.parametrize("name", ["paper", "quick"])
+def test_the_paper_is_reproduced_with_its_own_settings_and_values(name: str) -> None:
+    """What is built for every choice of the grid is what `paper` builds, with values that the paper tried."""
+    rankers, tried = read_experiment(name)[0].rankers, {0.1, 0.01, 0.001}
+    for label, cls in (("pairrank", PairRank), ("fairexp-pairrank", FairExp)):
+        for choice in rankers[label].choices():
+            values = {key: choice[key] for key in ("alpha", "regularization")}
+            assert set(values.values()) <= tried
+            built = construct(rankers[label].ranker, choice, known={"n_features": 3})
+            assert repr(built) == repr(cls.paper(3, **values))
+
+
+def test_the_papers_settings_are_known_of_its_own_rankers_only(tmp_path: Path) -> None:
+    path = written(tmp_path, "extends: quick\nname: mine\nrankers:\n  pdgd: {ranker: pdgd, parameters: paper}\n")
+    with pytest.raises(ArgumentError, match="parameters by name, or paper for pairrank and fairexp-pairrank"):
+        read_experiment(path)
 
 
 def test_the_same_but(tmp_path: Path) -> None:

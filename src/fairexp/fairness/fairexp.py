@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, prod
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
+from fairexp.rankers.pairrank import PairRank
 from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_measured, check_choice, check_number
@@ -91,6 +92,9 @@ class FairExp(Around):
     fair_to = "group exposure in total, at every round; also of each query, by constraints"
     needs = "position bias; shares by group, or they are estimated"
     own_measure = MAX_UF
+    paper_settings: ClassVar[Mapping[str, Any]] = {"tolerance": 0.1, "slack": 0.0, "search": "fairswap"}
+    """The parameters of the paper, beside those of its host (`PairRank.paper_settings`)."""
+
     relative_cost = 1.0
     """What it adds to its host's; a ranker's own is the sum."""
 
@@ -130,6 +134,18 @@ class FairExp(Around):
         self.rules = Rules(scope, ties, effort)
         self.scope, self.ties, self.effort = scope, ties, self.rules.effort
         self._warn_of_coarse_grid()
+
+    @classmethod
+    def paper(cls, n_features: int, *, seed: Seed = None, **others: Any) -> Self:
+        """FairExp-PairRank with `paper_settings`; `others` are further parameters, its own or PairRank's.
+
+        >>> ranker = FairExp.paper(3, beta=1.22, alpha=0.01)
+        >>> ranker.search, ranker.host.alpha
+        ('fairswap', 0.01)
+        """
+        own = {key: value for key, value in others.items() if key in cls._defaults()}
+        hosts = {key: value for key, value in others.items() if key not in own}
+        return cls(PairRank.paper(n_features, **hosts), **{**cls.paper_settings, **own}, seed=seed)
 
     @property
     def tolerance(self) -> float:

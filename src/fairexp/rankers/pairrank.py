@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,15 @@ class PairRank(Explorer):
     learns_by_increments = True
     uses_grades = True
     relative_cost = 10.0
+    paper_settings: ClassVar[Mapping[str, Any]] = {
+        "alpha": 0.1,
+        "regularization": 0.1,
+        "certainty": "paper",
+        "within_block": "certain",
+        "pairs": "independent",
+        "history": "full",
+    }
+    """The parameters of the FairExp paper; of alpha and regularization it tries .1, .01 and .001."""
 
     def __init__(
         self,
@@ -143,6 +153,15 @@ class PairRank(Explorer):
         self.calibration = Calibration()
         self.acquaintance = Acquaintance(self.n_features)
         self._n_pairs, self._due = 0.0, float(PAUSE)
+
+    @classmethod
+    def paper(cls, n_features: int, **others: Any) -> Self:
+        """With `paper_settings`; `others` are further parameters, or take the place of some.
+
+        >>> PairRank.paper(3, alpha=0.01).certainty
+        'paper'
+        """
+        return cls(n_features, **{**cls.paper_settings, **others})
 
     @property
     def unit(self) -> float:

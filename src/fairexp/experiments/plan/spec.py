@@ -6,15 +6,17 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from fairexp.errors import ArgumentError
 from fairexp.measures import IRRELEVANT, ZERO
+from fairexp.registry import paper_settings
 from fairexp.simulation.audit import field_measures
 from fairexp.simulation.settings import SHARES
 
 BETA_RULES = (*SHARES, "paper")
 RANDOMISED = "randomised"
+OF_THE_PAPER = ("pairrank", "fairexp-pairrank")
 
 Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[int, Field(ge=0, strict=True)]
@@ -51,11 +53,24 @@ class DataSpec(_Strict):
 
 
 class RankerSpec(_Strict):
-    """A ranker by name or import path, its fixed parameters, and the grid that the rest are chosen from."""
+    """A ranker by name or import path, its fixed parameters, and the grid that the rest are chosen from.
+
+    For pairrank and fairexp-pairrank `parameters: paper` are those of the paper.
+    """
 
     ranker: Text
     parameters: Parameters = Field(default_factory=dict)
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _of_the_paper(cls, value: Any, info: ValidationInfo) -> Any:
+        if value != "paper" or "ranker" not in info.data:
+            return value
+        try:
+            return paper_settings(info.data["ranker"])
+        except ArgumentError as error:
+            raise ValueError(f"expected parameters by name, or paper for {' and '.join(OF_THE_PAPER)}") from error
 
     def choices(self) -> list[Parameters]:
         """Every combination of the grid, over the fixed parameters."""
