@@ -13,7 +13,7 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness import rankings
 from fairexp.fairness.rankings import Demand, best_ranking
 from fairexp.fairness.templates import best_template
-from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.demands.tolls import Tolls
 from fairexp.kernels.search.lattice import Lattice
 from fairexp.kernels.search.rounds import Aim, Draw, Round

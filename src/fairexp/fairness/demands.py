@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairexp.arrays import Floats, Ints
-from fairexp.fairness.ledger import signed_gaps
-from fairexp.kernels.search.gaps import largest_gap
+from fairexp.fairness.ledger import signed_gaps, within
+from fairexp.kernels.search.gaps import SLACK, largest_gap
 from fairexp.validation import check_choice, check_count
 
 TIES = ("draw", "fairest")
@@ -83,20 +83,56 @@ class Demand(NamedTuple):
         return (received.mean() - received) * (used / apart) if apart > 0.0 and used > 0.0 else None
 
 
+FOUND, LEAST, IMPOSSIBLE, UNPROVEN = PROOFS = ("found", "least", "impossible", "unproven")
+"""What is proven of a ranking, in one word:
+
+- `found`: it is within the tolerance.
+- `least`: it is beyond the tolerance, and no ranking has a smaller gap.
+- `impossible`: it is beyond the tolerance, and so is every ranking. One with a smaller gap may exist.
+- `unproven`: it is beyond the tolerance, and a ranking within it may exist.
+
+No ranking has a gap below the `gap_bound` that comes with the word. Of several demands, taken by priority, the first one
+beyond its tolerance decides, and `least` says that no ranking does better by any demand without doing worse by one
+before it.
+"""
+
+
+def is_least(gap: float, bound: float) -> bool:
+    """Whether a gap is the least if no ranking has one below `bound`: what rounding adds must not decide."""
+    return gap <= bound + 2.0 * SLACK
+
+
 class Outcome(NamedTuple):
     """What a ranking makes of one demand.
 
     `template` (m,) holds the groups from the top position down; `exposure` (G,) is by group after the round, and `gap`
-    is how far it misses the `shares` (G,), by the largest magnitude over pairs; `met`: whether that is within the
-    tolerance. Where it is not, no ranking that does as well by the demands before it has a gap below `gap_bound`.
+    is how far it misses the `shares` (G,), by the largest magnitude over pairs. No ranking that does as well by the
+    demands before it has a gap below `gap_bound`, unless it is met, and `proof` is one of `PROOFS`.
     """
 
     template: Ints
     exposure: Floats
     shares: Floats
     gap: float
-    met: bool
     gap_bound: float
+    proof: str
+
+    @staticmethod
+    def of(template: Ints, exposure: Floats, shares: Floats, *, gap: float, tolerance: float, bound: float) -> Outcome:
+        """The outcome of a gap that no ranking is below `bound` with."""
+        bound = min(max(bound, 0.0), gap)
+        if within(gap, tolerance):
+            proof = FOUND
+        elif is_least(gap, bound):
+            proof, bound = LEAST, gap
+        else:
+            proof = UNPROVEN if within(bound, tolerance) else IMPOSSIBLE
+        return Outcome(template, exposure, shares, gap, bound, proof)
+
+    @property
+    def met(self) -> bool:
+        """Whether the gap is within the tolerance."""
+        return self.proof == FOUND
 
     @property
     def unfairness(self) -> float | Floats:
@@ -121,3 +157,22 @@ class BestRanking(NamedTuple):
     def qualified(self) -> bool:
         """Whether all demands are met."""
         return all(outcome.met for outcome in self.outcomes)
+
+    @property
+    def missed(self) -> Outcome | None:
+        """The outcome of the first demand that is not met, if any."""
+        return next((outcome for outcome in self.outcomes if not outcome.met), None)
+
+    @property
+    def proof(self) -> str:
+        """What is proven of all demands together: one of `PROOFS`."""
+        if self.missed is None:
+            return FOUND
+        if all(outcome.proof in (FOUND, LEAST) for outcome in self.outcomes):
+            return LEAST
+        return UNPROVEN if self.missed.proof == UNPROVEN else IMPOSSIBLE
+
+    @property
+    def gap_bound(self) -> float:
+        """What the gap of the first demand that is not met is at least; if all are, the bound of the first."""
+        return (self.missed or self.outcomes[0]).gap_bound

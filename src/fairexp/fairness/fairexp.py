@@ -243,11 +243,13 @@ class FairExp(Around):
         else:
             found = found_rankings(belief.draw, *asked, parts=parts)
         close = next(found)
-        if slack == 0.0 or (close.qualified and belief.in_orders(close.added_regret) <= slack):
+        if close is not None and (slack == 0.0 or belief.in_orders(close.added_regret) <= slack):
             return close  # whatever the tolerance allows, it saves no more than that
         best = next(found)
-        saved = belief.in_orders(close.added_regret - best.added_regret)
-        return close if best.qualified and close.qualified and saved <= slack else best
+        assert best is not None
+        if close is None or (best.qualified and belief.in_orders(close.added_regret - best.added_regret) > slack):
+            return best
+        return close
 
     def _lifted(self, query: Query, belief: Belief, demands: Sequence[Demand], top: float) -> Ints | None:
         """The draw once groups that are behind within wide tolerances are lifted; None where none is."""

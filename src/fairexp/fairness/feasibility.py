@@ -229,7 +229,8 @@ def play(
             rng.permutation(len(groups)), demand, relation, exposure[: len(groups)], rules, parts=(AIM, 1.0)
         )
         close = next(found)
-        best = close if close.qualified else next(found)
+        best = next(found) if close is None else close
+        assert best is not None
         spent, gaps[number] = best.outcomes[0].exposure, best.outcomes[0].gap
     return gaps
 

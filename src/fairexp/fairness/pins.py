@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def found_around(
     rules: Rules,
     *,
     parts: Sequence[float],
-) -> Iterator[BestRanking]:
+) -> Iterator[BestRanking | None]:
     """`found_rankings` with the documents `pinned` by position at their places.
 
     They are charged, and leave the draw and the curve; orders between them and others do not count.
@@ -30,7 +31,7 @@ def found_around(
     free = np.delete(np.arange(len(exposure)), positions)
     if len(free) == 0:
         for part in parts:
-            outcomes = tuple(outcome_of(documents, each.within(part), 0.0, exposure) for each in demands)
+            outcomes = tuple(outcome_of(documents, each.within(part), inf, exposure) for each in demands)
             yield BestRanking(documents, added_regret=0, exact=True, regret_bound=0, outcomes=outcomes)
         return
     left = np.setdiff1d(order, documents)
@@ -46,6 +47,9 @@ def found_around(
         parts=parts,
     )
     for best in found:
+        if best is None:
+            yield None
+            continue
         shown: Ints = np.empty(len(exposure), dtype=np.int64)
         shown[positions], shown[free] = documents, left[best.shown]
         outcomes = tuple(

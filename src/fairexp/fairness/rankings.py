@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules
+from fairexp.fairness.demands import EFFORT, FOUND, LEAST, BestRanking, Demand, Outcome, Rules
+from fairexp.fairness.least_gap import least_gaps
 from fairexp.fairness.ledger import amounts_by_group, within
 from fairexp.fairness.templates import (
     MAX_STATES,
@@ -22,14 +23,14 @@ from fairexp.fairness.templates import (
     check_tolerance,
     found_templates,
     kept_reach,
+    only,
     tie_keys,
 )
-from fairexp.kernels.demands.exchanges import Exchanges
-from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.demands.rankings import RankingSearch
 from fairexp.kernels.search.gaps import largest_gap
 from fairexp.kernels.search.lattice import Lattice, n_states
-from fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
+from fairexp.kernels.search.rounds import Aim, Draw, Effort
 
 MAX_WORDS = 2_048
 """Most words over the classes in each of two halves; with more, halves are shorter than the list."""
@@ -70,8 +71,7 @@ def best_ranking(
     ]
     relation = as_relation(certain_order, len(documents)), np.arange(len(documents))
     rules = Rules(scope, ties, effort)
-    (best,) = found_rankings(documents, checked, relation, curve[: len(documents)], rules, rng=rng)
-    return best
+    return only(found_rankings(documents, checked, relation, curve[: len(documents)], rules, rng=rng))
 
 
 def found_rankings(
@@ -83,23 +83,18 @@ def found_rankings(
     *,
     parts: Sequence[float] = (1.0,),
     rng: np.random.Generator | None = None,
-) -> Iterator[BestRanking]:
+) -> Iterator[BestRanking | None]:
     """`best_ranking` without its checks: the best within each of `parts` of the tolerances, as they are asked for.
 
-    `relation` is `Belief.costs`, `exposure` (m,) has at most n entries.
+    Of a part that is not the last, None where no list was found within it. `relation` is `Belief.costs`, `exposure`
+    (m,) has at most n entries.
     """
-    if len(demands) > 1:
-        for part in parts:
-            tighter = [each.within(part) for each in demands]
-            yield _best_of_several(order, tighter, relation, exposure, rules, rng)
+    if len(demands) == 1:
+        yield from found_templates(order, demands[0], relation, exposure, rules, parts=parts, rng=rng)
         return
-    (demand,) = demands
-    found = found_templates(order, demand, relation, exposure, rules, parts=parts, rng=rng)
-    for part, best in zip(parts, found, strict=True):
-        if best.exact:
-            yield best
-        else:
-            yield _in_draws_order(best, order, demand.within(part), relation, exposure, rules)
+    for number, part in enumerate(parts, start=1):
+        tighter = [each.within(part) for each in demands]
+        yield _best_of_several(order, tighter, relation, exposure, rules, rng, last=number == len(parts))
 
 
 def _best_of_several(
@@ -109,53 +104,39 @@ def _best_of_several(
     exposure: Floats,
     rules: Rules,
     rng: np.random.Generator | None,
-) -> BestRanking:
-    """The best ranking under more than one demand."""
+    *,
+    last: bool,
+) -> BestRanking | None:
+    """The best ranking under more than one demand; None if none is found that meets all, unless it is the `last` try."""
     classes, members = _classes(demands)
     n_groups = tuple(len(each.shares) for each in demands)
     keys = tie_keys(rng if rules.fairest else None, len(members), len(exposure))
+    effort, tolerances = Effort(PLAIN_NODES, rules.effort, 0, 0.0), np.array([each.tolerance for each in demands])
     idle = _idle(exposure.tobytes(), members.tobytes(), n_groups)
     try:
         search = idle.pop()
     except IndexError:
         search = _new_search(exposure.tobytes(), members, n_groups)
-    shown, regret, exact, regret_bound, gap_bounds = search.solve(
+    search.begin(
         Draw(order, classes, *relation),
         Aim(np.zeros(len(members)), np.ones(len(members)), 0.0, rules.displayed_only, rules.fairest, keys),
-        Effort(PLAIN_NODES, rules.effort, 0, 0.0),
         np.concatenate([each.spent for each in demands]),
         np.concatenate([each.shares for each in demands]),
-        np.array([each.tolerance for each in demands]),
+        tolerances,
     )
-    idle.append(search)
-    outcomes = tuple(outcome_of(shown, *each, exposure) for each in zip(demands, gap_bounds.tolist(), strict=True))
-    return BestRanking(shown, regret, exact, regret_bound, outcomes)
-
-
-def _in_draws_order(
-    best: BestRanking,
-    order: Ints,
-    demand: Demand,
-    relation: tuple[Bools | Bytes, Ints],
-    exposure: Floats,
-    rules: Rules,
-) -> BestRanking:
-    """What was found for one demand, once neighbours that need no reversal stand in the draw's order."""
-    n_groups, draw, (before,) = len(demand.shares), Draw(order, demand.groups, *relation), best.outcomes
-    round, owed = Round(exposure, n_groups), Owed(exposure, np.arange(n_groups)[:, None], (n_groups,))
-    nobody = tie_keys(None, n_groups, len(exposure))
-    aim = Aim(demand.spent, demand.shares, demand.tolerance, rules.displayed_only, rules.fairest, nobody)
-    round.begin(draw, aim)
-    owed.begin(demand.spent, demand.shares, np.array([demand.tolerance]))
-    exchanges, gone = Exchanges(round, owed), [0] * n_groups
-    exchanges.begin(before.template)
-    exchanges.follow_draw(rules.fairest)
-    shown: Ints = np.empty(len(exposure), dtype=np.int64)
-    for position, group in enumerate(np.asarray(exchanges.template).tolist()):
-        shown[position] = round.queue[group, gone[group]]
-        gone[group] += 1
-    outcome = outcome_of(shown, demand, before.gap_bound, exposure)
-    return BestRanking(shown, exchanges.cost, False, min(best.regret_bound, exchanges.cost), (outcome,))
+    try:
+        bounds = np.zeros(len(demands))
+        if not search.within(effort):
+            if not last:
+                return None
+            known, limits, bounds = least_gaps(search, classes[order[: len(exposure)]], rules.effort)
+            search.around(np.maximum(limits, tolerances), known, effort)
+        shown, regret, bound, exact = search.answer(), search.best.cost, search.bound, search.exact
+    finally:
+        idle.append(search)
+    outcomes = tuple(outcome_of(shown, *each, exposure) for each in zip(demands, bounds.tolist(), strict=True))
+    exact = exact and all(outcome.proof in (FOUND, LEAST) for outcome in outcomes)
+    return BestRanking(shown, regret, exact, bound, outcomes)
 
 
 def fairer_ranking(
@@ -204,7 +185,7 @@ def outcome_of(shown: Ints, demand: Demand, bound: float, exposure: Floats) -> O
     template = demand.groups[shown]
     after = demand.spent + amounts_by_group(template, exposure, len(demand.shares))
     gap = largest_gap(after, demand.shares)
-    return Outcome(template, after, demand.shares, gap, within(gap, demand.tolerance), bound)
+    return Outcome.of(template, after, demand.shares, gap=gap, tolerance=demand.tolerance, bound=bound)
 
 
 def _classes(demands: Sequence[Demand]) -> tuple[Ints, Ints]:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules
+from fairexp.fairness.demands import EFFORT, BestRanking, Demand, Outcome, Rules, is_least
+from fairexp.fairness.least_gap import least_gaps
 from fairexp.fairness.ledger import within
 from fairexp.kernels.search.gaps import SLACK
 from fairexp.kernels.search.lattice import Lattice, n_states
@@ -52,7 +53,8 @@ class BestTemplate:
 
     How good that is, proven by the search: no ranking that is as fair has less added regret than `regret_bound`, and,
     where unfairness was to be the least (not qualified, or the fairest of equals), none has less of it (the largest
-    over pairs) than `unfairness_bound`. `exact`: whether both are reached, so that nothing is better.
+    over pairs) than `unfairness_bound`. `exact`: whether both are reached, so that nothing is better. `proof` is one of
+    `fairexp.fairness.PROOFS`: what is proven of the tolerance.
     """
 
     shown: Ints
@@ -64,6 +66,7 @@ class BestTemplate:
     exact: bool
     regret_bound: int
     unfairness_bound: float
+    proof: str
 
 
 def best_template(
@@ -90,8 +93,9 @@ def best_template(
     all that is shown), beyond those that the draw itself reverses. `scope="displayed"` counts among shown documents
     only, which makes it free to hide the best one; it is there for comparison.
 
-    If no ranking meets the tolerance, the least unfair ones compete and `qualified` is False. Equals are settled by
-    `ties`: "draw" takes the one closest to the draw from the top down; "fairest" the smallest unfairness after the
+    If no ranking is found that meets the tolerance, the least unfair ones found compete, `qualified` is False, and
+    `proof` says what is proven. Up to some 10^6 templates are all compared, whatever the effort: then no other has a
+    smaller gap. Equals are settled by `ties`: "draw" takes the one closest to the draw from the top down; "fairest" the smallest unfairness after the
     round, then the draw, or chance where `rng` is given.
 
     The search is exponential in the worst case; after `effort` steps the best ranking so far is returned, with what the
@@ -107,7 +111,7 @@ def best_template(
     demand = Demand(*as_owed(groups, spent, shares, n=len(documents)), check_tolerance(tolerance))
     relation = as_relation(certain_order, len(documents)), np.arange(len(documents))
     rules = Rules(scope, ties, effort)
-    (best,) = found_templates(documents, demand, relation, curve[: len(documents)], rules, rng=rng)
+    best = only(found_templates(documents, demand, relation, curve[: len(documents)], rules, rng=rng))
     (outcome,) = best.outcomes
     return BestTemplate(
         shown=best.shown,
@@ -119,6 +123,7 @@ def best_template(
         exact=best.exact,
         regret_bound=best.regret_bound,
         unfairness_bound=outcome.gap_bound,
+        proof=outcome.proof,
     )
 
 
@@ -131,10 +136,10 @@ def found_templates(
     *,
     parts: Sequence[float] = (1.0,),
     rng: np.random.Generator | None = None,
-) -> Iterator[BestRanking]:
+) -> Iterator[BestRanking | None]:
     """`best_template` without its checks: the best within each of `parts` of the tolerance, as they are asked for.
 
-    `relation` is `Belief.costs`, `exposure` (m,) has at most n entries.
+    Of a part that is not the last, None where no list was found within it. `relation` is `Belief.costs`, `exposure` (m,) has at most n entries.
     """
     groups, spent, shares, whole = demand
     fairest, n_groups = rules.fairest, len(shares)
@@ -143,17 +148,34 @@ def found_templates(
     search = searches.take()
     search.begin(Draw(order, groups, *relation), Aim(spent, shares, whole, rules.displayed_only, fairest, keys))
     try:
-        for part in parts:
+        for number, part in enumerate(parts, start=1):
             tolerance = part * whole
             resolution = searches.resolution(tolerance)
             effort = Effort(PLAIN_NODES, rules.effort, searches.max_cells, resolution)
-            shown, template, regret, after, gap, regret_bound, gap_bound = search.solve(tolerance, effort)
+            if search.within(tolerance, effort):
+                gap_bound = search.gap_bound
+            elif number < len(parts):
+                yield None
+                continue
+            else:
+                search.owed.begin(spent, shares, np.array([tolerance]))
+                known, (limit,), (gap_bound,) = least_gaps(search, groups[order[: len(exposure)]], rules.effort)
+                search.around(max(limit, tolerance), known, effort)
+                resolution = 0.0
+            shown, template, regret, after, gap = search.answer()
             met = within(gap, tolerance)
-            exact = regret_bound >= regret and ((met and not fairest) or gap_bound >= gap - resolution - SLACK)
-            outcome = Outcome(template, after, shares, gap, met, max(gap_bound, 0.0))
-            yield BestRanking(shown, regret, exact, min(regret_bound, regret), (outcome,))
+            exact = search.bound >= regret and ((met and not fairest) or is_least(gap, gap_bound + resolution))
+            outcome = Outcome.of(template, after, shares, gap=gap, tolerance=tolerance, bound=gap_bound)
+            yield BestRanking(shown, regret, exact, search.bound, (outcome,))
     finally:
         searches.idle.append(search)
+
+
+def only(found: Iterator[BestRanking | None]) -> BestRanking:
+    """The one ranking of a search that was asked for the whole tolerance alone."""
+    (best,) = found
+    assert best is not None
+    return best
 
 
 def tie_keys(rng: np.random.Generator | None, n_groups: int, length: int) -> Ints:

@@ -1,9 +1,8 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.demands.owed cimport Owed
+from fairexp.kernels.search.owed cimport Owed
 from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.rounds cimport Found, Round
 
-cdef int64_t CHEAPEST
 cdef int64_t IMPOSSIBLE
 cdef int64_t INDEX_BITS
 
@@ -45,10 +44,10 @@ cdef class Halves:
     cdef void price_lowers(self, int64_t state, int64_t depth, int64_t code, int64_t price) noexcept nogil
     cdef int64_t first_at_least(self, int64_t column, double value) noexcept nogil
     cdef (int64_t, int64_t, int64_t) fewest(self) noexcept nogil
-    cdef void seek(self, int64_t rule, int64_t max_looks) noexcept nogil
+    cdef void seek(self, int64_t max_looks) noexcept nogil
     cdef void stand_after(self, int64_t u) noexcept nogil
-    cdef void pair_up(self, int64_t u, int64_t rule) noexcept nogil
-    cdef void enter(self, int64_t u, int64_t code, int64_t price, int64_t rule) noexcept nogil
+    cdef void pair_up(self, int64_t u) noexcept nogil
+    cdef void enter(self, int64_t u, int64_t code, int64_t price) noexcept nogil
     cdef void write_template(self, int64_t u, int64_t code) noexcept nogil
     cdef bint comes_before(self) noexcept nogil
 

@@ -8,15 +8,12 @@ of counts. All pairs that may be the best are looked at: a search that ends has 
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.demands.owed import next_class, pop_price
+from cython.cimports.fairexp.kernels.search.owed import next_class, pop_price
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.rounds import Found
 from cython.cimports.libc.math import fabs
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import qsort
-
-CHEAPEST = -1
-"""The rule by which the least cost is searched for; the number of a demand stands for the least gap of that one."""
 
 IMPOSSIBLE = 2**60
 """What a word costs that pops a document of an empty queue."""
@@ -150,30 +147,21 @@ class Halves:
                 column, begin, end = w, low, high
         return column, begin, end
 
-    def seek(self, rule, max_looks):
-        """Let `best` be the best of all pairs within the limits by a rule, unless it is as good already.
+    def seek(self, max_looks):
+        """Let `best` be the cheapest of all pairs within the limits, unless it is as good already.
 
-        For the least gap of a demand, its limit follows what was found, until that is within the tolerance. More than
-        `max_looks` at pairs end it with the best so far.
+        More than `max_looks` at pairs end it with the best so far.
         """
         self.looks, self.best_upper = 0, -1
-        if rule == CHEAPEST:
-            qsort(cython.address(self.by_price[0]), self.count, 8, compare)
+        qsort(cython.address(self.by_price[0]), self.count, 8, compare)
         for i in range(self.count):
-            u = i
-            if rule == CHEAPEST:
-                u = self.by_price[i] & ((1 << INDEX_BITS) - 1)
-                if self.best.found and self.price[u] > self.best.cost:
-                    break
-                if not self.fairest and 0 <= self.best_upper < u and self.price[u] == self.best.cost:
-                    continue
-            elif self.best.found and self.best.gap <= self.owed.tolerance[rule]:
+            u = self.by_price[i] & ((1 << INDEX_BITS) - 1)
+            if self.looks > max_looks or (self.best.found and self.price[u] > self.best.cost):
                 break
-            if self.looks > max_looks:
-                break
-            self.pair_up(u, rule)
+            if self.fairest or not 0 <= self.best_upper < u or self.price[u] != self.best.cost:
+                self.pair_up(u)
 
-    def pair_up(self, u, rule):
+    def pair_up(self, u):
         """Look at all lower words that fit an upper one."""
         state = self.state[u]
         self.stand_after(u)
@@ -185,10 +173,10 @@ class Halves:
         for at in range(begin, end):
             code = self.by_sum[column, at]
             price = self.price[u] + self.cost[state, code]
-            if price >= IMPOSSIBLE or (rule == CHEAPEST and self.best.found and price > self.best.cost):
+            if price >= IMPOSSIBLE or (self.best.found and price > self.best.cost):
                 continue
             if self.owed.would_keep_limits(self.gain[code]):
-                self.enter(u, code, price, rule)
+                self.enter(u, code, price)
                 self.stand_after(u)
 
     def stand_after(self, u):
@@ -196,16 +184,14 @@ class Halves:
         for w in range(self.owed.n_columns):
             self.owed.E[w] = self.charged[w] + self.upper_gain[u, w]
 
-    def enter(self, u, code, price, rule):
+    def enter(self, u, code, price):
         """Let a pair within the limits be the best, if it is."""
         for w in range(self.owed.n_columns):
             self.owed.E[w] += self.gain[code, w]
-        gap = self.owed.gap(max(rule, 0))
+        gap = self.owed.gap(0)
         better: cython.bint = not self.best.found
         self.write_template(u, code)
-        if self.best.found and rule != CHEAPEST:
-            better = gap < self.best.gap
-        elif self.best.found and price < self.best.cost:
+        if self.best.found and price < self.best.cost:
             better = True
         elif self.best.found and self.fairest and fabs(gap - self.best.gap) > slack:
             better = gap < self.best.gap
@@ -214,8 +200,6 @@ class Halves:
         if better:
             self.best.found, self.best.cost, self.best.gap, self.best_upper = True, price, gap, u
             self.best.template[:] = self.template
-            if rule != CHEAPEST:
-                self.owed.narrow(rule, gap)
 
     def write_template(self, u, code):
         """Put the classes of all positions into the template (k,)."""

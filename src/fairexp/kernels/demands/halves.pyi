@@ -1,4 +1,4 @@
-from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.lattice import Lattice
 from fairexp.kernels.search.rounds import Found, Round
 

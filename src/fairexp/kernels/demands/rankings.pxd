@@ -1,33 +1,36 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.demands.exchanges cimport Exchanges
+from fairexp.kernels.search.exchanges cimport Exchanges
 from fairexp.kernels.demands.halves cimport Halves
-from fairexp.kernels.demands.owed cimport Owed
+from fairexp.kernels.search.owed cimport Owed
 from fairexp.kernels.demands.tolls cimport Tolls
 from fairexp.kernels.demands.walk cimport Walk
-from fairexp.kernels.search.rounds cimport Effort, Round
+from fairexp.kernels.search.rounds cimport Effort, Found, Round
 
 cdef int64_t LOOKS
 cdef int64_t SURVEYS
 
 
 cdef class RankingSearch:
-    cdef Round round
-    cdef Owed owed
+    cdef readonly Round round
+    cdef readonly Owed owed
     cdef Walk walk
     cdef Tolls tolls
     cdef Halves halves
-    cdef Exchanges exchanges
-    cdef readonly int64_t[::1] template
-    cdef readonly int64_t cost
+    cdef readonly Exchanges exchanges
+    cdef bint fairest
+    cdef bint by_chance
+    cdef readonly Found best
     cdef readonly int64_t bound
     cdef readonly bint exact
-    cdef readonly double[::1] gap_bound
+    cdef readonly bint impossible
     cdef int64_t[::1] gone
 
-    cdef void find(self, bint fairest, Effort effort) noexcept nogil
-    cdef void approach(self, bint fairest, Effort effort) noexcept nogil
+    cpdef void around(self, const double[:] limits, const int64_t[:] known, Effort effort)
+    cdef void find(self, Effort effort) noexcept nogil
+    cdef void find_around(self, const int64_t[:] known, Effort effort) noexcept nogil
+    cdef void go_on(self, Effort effort) noexcept nogil
+    cdef void improve(self, int64_t max_looks) noexcept nogil
+    cdef void complete(self, int64_t max_looks) noexcept nogil
+    cdef void approach(self, Effort effort) noexcept nogil
     cdef void pay_tolls(self, Effort effort) noexcept nogil
-    cdef void improve(self, const int64_t[:] template, int64_t max_looks) noexcept nogil
-    cdef void complete(self, const int64_t[:] known, bint fairest, int64_t max_looks) noexcept nogil
-    cdef void yield_by_priority(self, int64_t max_looks) noexcept nogil
     cdef void show(self, int64_t[::1] shown) noexcept nogil

@@ -2,14 +2,13 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.demands.exchanges import Exchanges
-from cython.cimports.fairexp.kernels.demands.halves import CHEAPEST, Halves
+from cython.cimports.fairexp.kernels.search.exchanges import Exchanges
+from cython.cimports.fairexp.kernels.demands.halves import Halves
 from cython.cimports.fairexp.kernels.demands.tolls import Tolls
 from cython.cimports.fairexp.kernels.demands.walk import Walk
 from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
-from cython.cimports.fairexp.kernels.search.gaps import slack
-from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Round
-from cython.cimports.libc.math import INFINITY
+from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Found, Round
+from cython.cimports.libc.stdint import int64_t
 
 SURVEYS = 2
 """How often tolls are looked for, each time with a known cost that may be closer to them."""
@@ -24,7 +23,8 @@ class RankingSearch:
     """Room for one search at a time, for lists of the curve P (k,) and classes with these columns.
 
     Of the last positions two halves are made, of these lengths. The first lattice is that of the upper half; the
-    second, unless there are too many states, that of whole lists, where they are longer than both halves.
+    second, unless there are too many states, that of whole lists, where they are longer than both halves. The `best`
+    costs at least `bound`. It is proven `impossible` that a list is within all tolerances, or not known.
     """
 
     def __init__(self, P, owed, reach, lengths, lattices):
@@ -34,63 +34,96 @@ class RankingSearch:
         self.walk = Walk(self.round, owed, reach, self.tolls)
         self.halves = Halves(self.round, owed, lattice, lengths)
         self.exchanges = Exchanges(self.round, owed)
-        self.template = np.zeros(self.round.k, dtype=np.int64)
-        self.gap_bound = np.zeros(self.owed.n_demands)
+        self.best = Found(self.round.k)
         self.gone = np.zeros(self.round.n_groups, dtype=np.int64)
 
-    def solve(self, draw: Draw, aim: Aim, effort: Effort, spent, shares, tolerance):
-        """The best ranking for a draw of documents in classes; what is owed comes by column, tolerances by demand.
-
-        Returns (shown (k,), added regret, whether nothing is better, what added regret is at least, and gaps (C,)).
-        """
-        shown = np.empty(self.round.k, dtype=np.int64)
+    def begin(self, draw: Draw, aim: Aim, spent, shares, tolerance):
+        """Let the search be for a draw of documents in classes; what is owed comes by column, tolerances by demand."""
+        self.fairest, self.by_chance = aim.fairest, aim.keys.shape[0] > 0
         self.round.begin(draw, aim)
         self.owed.begin(spent, shares, tolerance)
+
+    def within(self, effort: Effort):
+        """Let the best be the best list within all tolerances; whether one was found."""
         with cython.nogil:
-            self.find(aim.fairest, effort)
-        self.show(shown)
-        return shown, self.cost, self.exact, self.bound, np.array(self.gap_bound)
+            self.find(effort)
+        return self.best.found
 
-    def find(self, fairest, effort):
+    def around(self, limits, known, effort):
+        """Let the best be the cheapest list within limits (C,) that a `known` template (k,) keeps, or that one."""
+        with cython.nogil:
+            for c in range(self.owed.n_demands):
+                self.owed.narrow(c, limits[c])
+            self.find_around(known, effort)
+
+    def find(self, effort):
         """Search: by a short walk, which settles the easy rounds, and then by halves of the whole list or its end."""
-        whole: cython.bint = self.halves.first == 0
         self.owed.narrow_to_tolerances()
-        self.gap_bound[:] = 0.0
+        self.impossible = False
         self.walk.deepen(False, effort.plain_nodes)
-        self.exact = self.walk.found.found and self.walk.finished and not fairest
-        self.halves.best.take(self.walk.found)
+        self.best.take(self.walk.found)
+        self.exact = self.best.found and self.walk.finished and not self.fairest
+        self.bound = self.walk.bound
         if not self.exact:
-            if not self.walk.found.found:
+            if not self.best.found:
                 self.walk.descend()
-            if whole:
-                self.complete(self.walk.found.template, fairest, NO_LIMIT)
-                self.exact = True
-            else:
-                self.approach(fairest, effort)
-        self.template[:] = self.halves.best.template
-        self.cost = self.halves.best.cost
-        self.bound = self.cost if self.exact else min(self.walk.bound, self.cost)
+                self.best.template[:] = self.walk.found.template
+            self.go_on(effort)
 
-    def approach(self, fairest, effort):
-        """Let the halves' best be as good as small changes and a new end make it, and a walk prove what it can."""
-        self.improve(self.walk.found.template, effort.max_nodes // 2)
-        self.halves.best.found = self.owed.meets_tolerances()
-        self.complete(self.exchanges.template, fairest, LOOKS * effort.max_nodes)
-        self.improve(self.halves.best.template, effort.max_nodes // 2)
-        met = self.owed.meets_tolerances()
+    def find_around(self, known, effort):
+        """Search for the least cost where the limits are known to be kept."""
+        self.best.found, self.best.cost, self.bound = True, self.round.price(known), 0
+        self.best.template[:] = known
+        self.go_on(effort)
+
+    def go_on(self, effort):
+        """Let the best be as good as halves make it; of longer lists, small changes, a new end, and walks with tolls."""
+        whole: cython.bint = self.halves.first == 0
+        if not whole:
+            self.improve(effort.max_nodes // 2)
+        self.complete(NO_LIMIT if whole else LOOKS * effort.max_nodes)
+        self.exact, self.impossible = whole and self.best.found, whole and not self.best.found
+        if self.best.found and not whole:
+            self.approach(effort)
+        self.bound = self.best.cost if self.exact else min(self.bound, self.best.cost)
+
+    def improve(self, max_looks):
+        """Change the best for the better, which may bring it within the tolerances."""
+        self.exchanges.begin(self.best.template)
+        self.exchanges.improve(max_looks)
+        self.best.template[:] = self.exchanges.template
+        self.best.cost = self.exchanges.cost
+        self.best.found = self.best.found or self.owed.meets_tolerances()
+
+    def complete(self, max_looks):
+        """Let the best be the best list within the limits that begins like it, if there is one."""
+        self.halves.best.take(self.best)
+        if self.best.found:
+            self.owed.book(self.best.template, self.round.P)
+            self.halves.best.gap = self.owed.gap(0)
+        self.halves.begin(self.best.template, self.best.cost if self.best.found else NO_LIMIT, self.fairest)
+        self.halves.seek(max_looks)
+        if self.halves.best.found:
+            self.best.take(self.halves.best)
+
+    def approach(self, effort):
+        """Let the best be as good as small changes make it, and walks with tolls, which prove what they can."""
+        self.improve(effort.max_nodes // 2)
         for c in range(self.owed.n_demands):
             self.owed.narrow(c, max(self.owed.gap(c), self.owed.tolerance[c]))
         if self.tolls is not None:
             self.pay_tolls(effort)
         self.walk.deepen(self.tolls is not None, effort.max_nodes)
-        if self.walk.found.found and (self.walk.finished or self.walk.found.cost < self.halves.best.cost):
-            self.halves.best.take(self.walk.found)
-        self.exact = met and self.walk.found.found and self.walk.finished and not fairest
+        self.bound = max(self.bound, self.walk.bound)
+        if self.walk.found.found and (self.walk.finished or self.walk.found.cost < self.best.cost):
+            self.best.take(self.walk.found)
+        self.exact = self.walk.found.found and self.walk.finished and not self.fairest
         if not self.exact:
-            self.improve(self.halves.best.template, 0)
-            self.exchanges.follow_draw(fairest)
-            self.halves.best.template[:] = self.exchanges.template
-            self.halves.best.cost = self.exchanges.cost
+            self.exchanges.begin(self.best.template)
+            if not self.by_chance:
+                self.exchanges.follow_draw(self.fairest)
+            self.best.template[:] = self.exchanges.template
+            self.best.cost = self.exchanges.cost
 
     def pay_tolls(self, effort):
         """Let tolls say what the limits cost at least, and the cheapest word that pays them become the best, if it is.
@@ -99,58 +132,23 @@ class RankingSearch:
         """
         self.tolls.begin()
         for _ in range(SURVEYS):
-            self.tolls.survey(self.halves.best.cost)
+            self.tolls.survey(self.best.cost)
             self.exchanges.begin(self.tolls.word)
             self.exchanges.improve(effort.max_nodes // 2)
-            if self.owed.keeps_limits() and self.exchanges.cost < self.halves.best.cost:
-                self.halves.best.cost = self.exchanges.cost
-                self.halves.best.template[:] = self.exchanges.template
+            if self.owed.keeps_limits() and self.exchanges.cost < self.best.cost:
+                self.best.cost = self.exchanges.cost
+                self.best.template[:] = self.exchanges.template
 
-    def improve(self, template, max_looks):
-        """Let the halves' best be a template, changed for the better."""
-        self.exchanges.begin(template)
-        self.exchanges.improve(max_looks)
-        self.halves.best.cost = self.exchanges.cost
-        self.halves.best.template[:] = self.exchanges.template
-
-    def complete(self, known, fairest, max_looks):
-        """Let the halves' best be the best list that begins like a known one, unless it is as good already."""
-        best: cython.bint = self.halves.best.found
-        if best:
-            self.owed.book(self.halves.best.template, self.round.P)
-            self.halves.best.gap = self.owed.gap(0)
-        self.halves.begin(known, self.halves.best.cost if best else NO_LIMIT, fairest)
-        self.halves.seek(CHEAPEST, max_looks)
-        if not self.halves.best.found:
-            self.halves.best.template[:] = known
-            self.yield_by_priority(max_looks)
-            self.halves.seek(CHEAPEST, max_looks)
-
-    def yield_by_priority(self, max_looks):
-        """Let the limits be the least that the halves allow, demand by demand, where tolerances cannot be kept.
-
-        The halves' best is a list among theirs, and keeps the limits so far.
-        """
-        self.halves.best.found = True
-        for c in range(self.owed.n_demands):
-            self.owed.narrow(c, INFINITY)
-        for c in range(self.owed.n_demands):
-            self.owed.book(self.halves.best.template, self.round.P)
-            self.halves.best.gap = self.owed.gap(c)
-            self.owed.narrow(c, self.halves.best.gap)
-            self.halves.seek(c, max_looks)
-            gap = self.halves.best.gap
-            if self.halves.first == 0 and gap > self.owed.tolerance[c] + slack:
-                self.gap_bound[c] = gap
-            self.owed.narrow(c, max(gap, self.owed.tolerance[c]))
-        self.owed.book(self.halves.best.template, self.round.P)
-        self.halves.best.gap = self.owed.gap(0)
-        self.halves.best.cost = self.round.price(self.halves.best.template)
+    def answer(self):
+        """The documents (k,) that the best list shows."""
+        shown = np.empty(self.round.k, dtype=np.int64)
+        self.show(shown)
+        return shown
 
     def show(self, shown):
         """The documents (k,) that the template shows."""
         self.gone[:] = 0
         for p in range(self.round.k):
-            a = self.template[p]
+            a = self.best.template[p]
             shown[p] = self.round.queue[a, self.gone[a]]
             self.gone[a] += 1

@@ -1,13 +1,22 @@
 from fairexp.arrays import Floats, Ints
-from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.search.exchanges import Exchanges
 from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.reach import Reach
-from fairexp.kernels.search.rounds import Aim, Draw, Effort
+from fairexp.kernels.search.rounds import Aim, Draw, Effort, Found, Round
 
 class RankingSearch:
+    round: Round
+    owed: Owed
+    exchanges: Exchanges
+    best: Found
+    bound: int
+    exact: bool
+    impossible: bool
     def __init__(
         self, P: Floats, owed: Owed, reach: Reach, lengths: tuple[int, int], lattices: tuple[Lattice, Lattice | None]
     ) -> None: ...
-    def solve(
-        self, draw: Draw, aim: Aim, effort: Effort, spent: Floats, shares: Floats, tolerance: Floats
-    ) -> tuple[Ints, int, bool, int, Floats]: ...
+    def begin(self, draw: Draw, aim: Aim, spent: Floats, shares: Floats, tolerance: Floats) -> None: ...
+    def within(self, effort: Effort) -> bool: ...
+    def around(self, limits: Floats, known: Ints, effort: Effort) -> None: ...
+    def answer(self) -> Ints: ...

@@ -1,5 +1,5 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.demands.owed cimport Owed
+from fairexp.kernels.search.owed cimport Owed
 from fairexp.kernels.search.lattice cimport Lattice
 from fairexp.kernels.search.rounds cimport Round
 

@@ -1,5 +1,5 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.demands.owed cimport Owed
+from fairexp.kernels.search.owed cimport Owed
 from fairexp.kernels.demands.tolls cimport Tolls
 from fairexp.kernels.search.reach cimport Reach
 from fairexp.kernels.search.rounds cimport Found, Round

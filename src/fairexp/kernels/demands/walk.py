@@ -6,7 +6,7 @@ where `tolls`, if there are any, show that completing it costs too much.
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.demands.owed import next_class, pop_price
+from cython.cimports.fairexp.kernels.search.owed import next_class, pop_price
 from cython.cimports.fairexp.kernels.search.rounds import Found
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.libc.stdint import int64_t

@@ -4,7 +4,6 @@ from fairexp.kernels.search.subsets cimport Subsets
 
 cdef int64_t CHEAPEST
 cdef int64_t FAIREST_OF_THOSE
-cdef int64_t LEAST_GAP
 cdef int64_t BRANCH
 cdef double LOOKS
 
@@ -31,7 +30,6 @@ cdef class Cover:
     cdef int64_t[::1] gone
 
     cdef void clear(self) noexcept nogil
-    cdef void restrict(self, int64_t n_levels) noexcept nogil
     cdef (int64_t, int64_t) that_fit(self, int64_t level, int64_t g, int64_t besides) noexcept nogil
     cdef void begin_level(self, int64_t level) noexcept nogil
     cdef bint next_owner(self, int64_t level) noexcept nogil
@@ -44,7 +42,5 @@ cdef class Cover:
     cdef bint comes_before(self) noexcept nogil
     cdef bint is_better(self, int64_t price, double gap) noexcept nogil
     cdef void write_template(self) noexcept nogil
-    cdef bint step(self, int64_t level, double resolution) noexcept nogil
-    cdef void search(
-        self, double limit, int64_t budget, int64_t rule, double resolution, int64_t max_looks
-    ) noexcept nogil
+    cdef bint step(self, int64_t level) noexcept nogil
+    cdef void search(self, double limit, int64_t budget, int64_t rule, int64_t max_looks) noexcept nogil

@@ -10,12 +10,12 @@ import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.search.gaps import largest_gap, slack
 from cython.cimports.fairexp.kernels.search.rounds import Corridors, Found
-from cython.cimports.libc.math import INFINITY, fabs
+from cython.cimports.libc.math import fabs
 from cython.cimports.libc.stdint import int64_t
 
-CHEAPEST, FAIREST_OF_THOSE, LEAST_GAP = 0, 1, 2
-"""What is searched for: the least cost, of equals the one closest to the draw; of equals the least gap, then the draw;
-or the least gap alone."""
+CHEAPEST, FAIREST_OF_THOSE = 0, 1
+"""What is searched for: the least cost, of equals the one closest to the draw; or of equals the least gap, and then the
+draw."""
 
 LOOKS = 3.0
 """Looks at subsets that count as one step of a walk, which takes about the time of three."""
@@ -45,19 +45,13 @@ class Cover:
         self.used, self.template = np.zeros(n_groups, dtype=np.uint8), np.zeros(k, dtype=np.int64)
 
     def clear(self):
-        """All positions are free and it is nobody's turn."""
+        """All positions are free, it is nobody's turn, and what groups may gain leads into the goal's corridors."""
         self.used[:] = 0
-        self.low[0, :] = -slack
-        self.high[0, :] = INFINITY
+        for g in range(self.round.n_groups):
+            self.low[0, g] = max(-slack, self.goal.lower[g] - self.round.spent[g])
+            self.high[0, g] = self.goal.upper[g] - self.round.spent[g]
         self.free[0], self.total[0] = (1 << self.round.k) - 1, 0
         self.goal.E[:] = self.round.spent
-
-    def restrict(self, n_levels):
-        """Let what groups may gain lead into the goal's corridors."""
-        for level in range(n_levels):
-            for g in range(self.round.n_groups):
-                self.low[level, g] = max(self.low[level, g], self.goal.lower[g] - self.round.spent[g])
-                self.high[level, g] = min(self.high[level, g], self.goal.upper[g] - self.round.spent[g])
 
     def that_fit(self, level, g, besides):
         """Where the subsets of the free positions stand that, with `besides`, fit what g may gain."""
@@ -191,21 +185,18 @@ class Cover:
             if count[one] > self.round.size[a] or count[other] > self.round.size[b]:
                 continue
             self.mask[a], self.mask[b] = one, other
-            now: int64_t = price
-            if self.rule != LEAST_GAP:
-                now += self.price_of_two(a, b)
+            now: int64_t = price + self.price_of_two(a, b)
             if now > self.least:
                 continue
             self.goal.E[a], self.goal.E[b] = spent[a] + worth[one], spent[b] + worth[other]
             gap = largest_gap(self.goal.E, self.round.w)
-            if gap > (self.found.gap if self.rule == LEAST_GAP and self.found.found else self.goal.limit) + slack:
+            if gap > self.goal.limit + slack:
                 continue
             self.write_template()
             if not self.found.found or self.is_better(now, gap):
                 self.found.found, self.found.gap = True, gap
                 self.found.template[:] = self.template
-                if self.rule != LEAST_GAP:
-                    self.least = now
+                self.least = now
 
     def write_template(self):
         """Put the groups' positions into the template (k,)."""
@@ -216,8 +207,6 @@ class Cover:
 
     def is_better(self, price, gap):
         """Whether a template that costs no more than the best so far, and is fair, takes its place."""
-        if self.rule == LEAST_GAP:
-            return gap < self.found.gap
         if price < self.least:
             return True
         if self.rule == FAIREST_OF_THOSE and fabs(gap - self.found.gap) > slack:
@@ -234,7 +223,7 @@ class Cover:
             self.gone[one] += 1
         return False
 
-    def step(self, level, resolution):
+    def step(self, level):
         """Try the next subset of the group whose turn it is; whether that leads to another level."""
         g, worth = self.owner[level], self.subsets.worth
         m: int64_t = self.subsets.masks[self.at[level]] | self.besides[level]
@@ -248,33 +237,25 @@ class Cover:
         self.mask[g], self.goal.E[g] = m, self.round.spent[g] + gained
         if not self.narrow(level, g, gained, worth[left]):
             return False
-        price: int64_t = self.total[level]
-        if self.rule != LEAST_GAP:
-            price += self.price_among(g)
-            if price > self.least:
-                return False
+        price: int64_t = self.total[level] + self.price_among(g)
+        if price > self.least:
+            return False
         if level < self.round.n_groups - 3:
             self.free[level + 1], self.total[level + 1] = left, price
             return True
-        before = self.found.gap
-        had: cython.bint = self.found.found
         self.share_rest(level + 1, left, price)
-        if self.rule == LEAST_GAP and self.found.found and (not had or self.found.gap < before):
-            self.goal.narrow(self.found.gap - resolution)
-            self.restrict(level + 1)
         return False
 
-    def search(self, limit, budget, rule, resolution, max_looks):
+    def search(self, limit, budget, rule, max_looks):
         """The best template whose gap is at most `limit` and whose cost is at most `budget`, by a rule.
 
-        The least gap is found up to `resolution`. More than `max_looks` at subsets end the search with the best so far.
+        More than `max_looks` at subsets end the search with the best so far.
         """
         self.rule, self.least, self.looks = rule, budget, 0
         self.found.forget()
         self.found.gap = limit
         self.goal.narrow(limit)
         self.clear()
-        self.restrict(1)
         level: int64_t = 0
         if self.round.n_groups == 2:
             self.share_rest(0, self.free[0], 0)
@@ -283,7 +264,7 @@ class Cover:
             self.begin_level(level)
         while level >= 0 and self.looks <= max_looks and self.goal.limit >= 0.0:
             if self.at[level] < self.end[level]:
-                if self.step(level, resolution):
+                if self.step(level):
                     level += 1
                     self.begin_level(level)
             elif not self.next_owner(level):

@@ -70,7 +70,7 @@ class FirstGuess:
         """Fill both; the looks that it took."""
         self.fill_top(guided)
         self.pass_on()
-        self.cover.search(limit, NO_LIMIT, CHEAPEST, 0.0, max_looks)
+        self.cover.search(limit, NO_LIMIT, CHEAPEST, max_looks)
         self.found.found, self.found.gap = self.cover.found.found, limit
         if self.found.found:
             self.found.template[self.n_top :] = self.cover.found.template

@@ -19,7 +19,6 @@ cdef class LongLists:
     cdef FirstGuess first_guess
     cdef bint has_tables
     cdef readonly Found best
-    cdef readonly Found fair
     cdef readonly int64_t bound
     cdef readonly double gap_bound
     cdef int64_t used
@@ -31,4 +30,5 @@ cdef class LongLists:
     cdef void least_cost(self, double limit, int64_t max_nodes, int64_t max_cells) noexcept nogil
     cdef void go_on(self, double limit, int64_t walked, int64_t max_nodes, int64_t max_cells) noexcept nogil
     cdef void fairest_of_cheapest(self, double tolerance, int64_t left, Effort effort) noexcept nogil
-    cdef void choose(self, Aim aim, Effort effort) noexcept nogil
+    cdef void within(self, Aim aim, Effort effort) noexcept nogil
+    cdef void around(self, double limit, Found known, Effort effort) noexcept nogil

@@ -6,7 +6,6 @@ from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
 from cython.cimports.fairexp.kernels.search.gaps import slack
 from cython.cimports.fairexp.kernels.search.multipliers import IMPOSSIBLE
 from cython.cimports.fairexp.kernels.search.rounds import Found
-from cython.cimports.libc.math import INFINITY
 from cython.cimports.libc.stdint import int64_t
 
 MARGIN, PART = 8, 20
@@ -22,7 +21,7 @@ CELLS = 2_000
 @cython.final
 @cython.cclass
 class LongLists:
-    """The `best` template, and what its cost and, where the least gap was sought, its gap are at least.
+    """The `best` template, and what its cost and, where the fairest of equals was sought, its gap are at least.
 
     There may be no multipliers, tables or first guess. `used` counts the effort of a search.
     """
@@ -30,7 +29,7 @@ class LongLists:
     def __init__(self, round, walk, multipliers, tables, first_guess):
         self.round, self.walk, self.tables = round, walk, tables
         self.multipliers, self.first_guess = multipliers, first_guess
-        self.best, self.fair = Found(self.round.k), Found(self.round.k)
+        self.best = Found(self.round.k)
 
     def take_cheaper(self, other):
         """Let `best` be the cheaper of itself and another find, if any."""
@@ -129,38 +128,19 @@ class LongLists:
             if self.walk.found.found:
                 self.best.take(self.walk.found)
 
-    def choose(self, aim, effort):
-        """Find the best template, given what a short walk has found within the tolerance, if anything.
+    def within(self, aim, effort):
+        """Find the best template within the tolerance, if there is one, after a short walk that looked for it.
 
-        If nothing is within the tolerance, a search for the least gap sets the limit for another search for the least
-        cost. A quarter of the effort is kept for that.
+        A quarter of the effort is kept for the fairest of equals.
         """
-        plain, most, tolerance = effort.plain_nodes, effort.max_nodes, aim.tolerance
-        self.go_on(tolerance, plain, most - most // 4, effort.max_cells)
-        left: int64_t = max(most - self.used, plain)
+        plain, most = effort.plain_nodes, effort.max_nodes
+        self.go_on(aim.tolerance, plain, most - most // 4, effort.max_cells)
         self.gap_bound = 0.0
-        if self.best.found:
-            if aim.fairest:
-                self.fairest_of_cheapest(tolerance, left, effort)
-            return
-        self.fair.forget()
-        if self.bound < IMPOSSIBLE:
-            # There may be some that were not found: any will do.
-            self.walk.search(tolerance, NO_LIMIT, INFINITY, left // 2, False)
-            self.fair.take(self.walk.found)
-            left -= min(self.fair.nodes, left // 2)
-        else:
-            self.gap_bound = tolerance
-        if not self.fair.found:
-            # A walk without a limit finds some template in as many steps as there are positions.
-            left = max(left, self.round.k)
-            self.walk.search(INFINITY, NO_LIMIT, effort.resolution, left, False)
-            self.fair.take(self.walk.found)
-            if self.fair.nodes <= left:
-                self.gap_bound = max(self.gap_bound, self.fair.gap - effort.resolution)
-            left -= min(self.fair.nodes, left)
-        limit = max(self.fair.gap, tolerance)
-        self.walk.search(limit, NO_LIMIT, 0.0, plain, False)
-        self.go_on(limit, plain, max(left, plain), effort.max_cells)
-        # What an unfinished search was to improve on is an answer all the same.
-        self.take_cheaper(self.fair)
+        if self.best.found and aim.fairest:
+            self.fairest_of_cheapest(aim.tolerance, max(most - self.used, plain), effort)
+
+    def around(self, limit, known, effort):
+        """Find the cheapest template within a limit that a `known` one keeps, unless that is as cheap."""
+        self.walk.search(limit, NO_LIMIT, 0.0, effort.plain_nodes, False)
+        self.go_on(limit, effort.plain_nodes, effort.max_nodes, effort.max_cells)
+        self.take_cheaper(known)

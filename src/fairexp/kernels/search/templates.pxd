@@ -1,20 +1,30 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.search.long_lists cimport LongLists
-from fairexp.kernels.search.rounds cimport Aim, Draw, Effort, Found, Round
-from fairexp.kernels.search.short_lists cimport ShortLists
+from fairexp.kernels.search.covers cimport Cover
 from fairexp.kernels.search.depth_first cimport DepthFirst
+from fairexp.kernels.search.exchanges cimport Exchanges
+from fairexp.kernels.search.long_lists cimport LongLists
+from fairexp.kernels.search.owed cimport Owed
+from fairexp.kernels.search.rounds cimport Aim, Draw, Effort, Found, Round
 
 
 cdef class Search:
-    cdef Round round
+    cdef readonly Round round
+    cdef readonly Owed owed
     cdef Aim aim
     cdef DepthFirst walk
-    cdef ShortLists short
+    cdef Cover cover
     cdef LongLists long
-    cdef readonly int64_t[::1] template
-    cdef readonly int64_t cost
+    cdef readonly Exchanges exchanges
+    cdef Found known
+    cdef double[::1] tolerance
+    cdef readonly Found best
     cdef readonly int64_t bound
     cdef readonly double gap_bound
+    cdef readonly bint impossible
 
-    cdef void find(self, Aim aim, Effort effort) noexcept nogil
+    cpdef void around(self, double limit, const int64_t[:] known, Effort effort)
+    cdef void find(self, Effort effort) noexcept nogil
+    cdef void find_around(self, double limit, Effort effort) noexcept nogil
+    cdef bint put_together(self, double limit, Found known, int64_t rule, int64_t max_nodes) noexcept nogil
+    cdef void change_little(self, int64_t max_looks) noexcept nogil
     cdef void show(self, int64_t[::1] shown, int64_t[::1] template, double[::1] after) noexcept nogil

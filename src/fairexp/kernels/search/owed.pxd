@@ -19,7 +19,7 @@ cdef class Owed:
     cdef readonly double[::1] E
     cdef readonly double[:, ::1] ratio
 
-    cpdef void begin(self, const double[:] spent, const double[:] shares, const double[:] tolerance)
+    cpdef void begin(self, const double[:] spent, const double[:] shares, const double[:] tolerance) noexcept nogil
     cpdef void narrow(self, int64_t c, double limit) noexcept nogil
     cdef void narrow_to_tolerances(self) noexcept nogil
     cdef void book(self, const int64_t[:] template, const double[:] P) noexcept nogil

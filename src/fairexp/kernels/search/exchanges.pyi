@@ -1,5 +1,5 @@
 from fairexp.arrays import Ints
-from fairexp.kernels.demands.owed import Owed
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.rounds import Round
 
 class Exchanges:

@@ -38,16 +38,16 @@ class Exchanges:
     def improve(self, max_looks):
         """Change the template for the better as long as one change does it, or so many looks."""
         changed: cython.bint = True
-        while changed and self.looks <= max_looks:
+        while changed and self.looks < max_looks:
             changed = False
             for p in range(self.round.k):
                 for q in range(p + 1, self.round.k):
                     one, other = self.template[p], self.template[q]
-                    if one != other and self.looks <= max_looks and self.put(p, other, q, one):
+                    if one != other and self.looks < max_looks and self.put(p, other, q, one):
                         changed = True
                 for a in range(self.round.n_groups):
                     one = self.template[p]
-                    if a != one and self.count[a] < self.round.size[a] and self.looks <= max_looks:
+                    if a != one and self.count[a] < self.round.size[a] and self.looks < max_looks:
                         if self.put(p, a, p, a):
                             self.count[one] -= 1
                             self.count[a] += 1
