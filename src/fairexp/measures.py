@@ -194,12 +194,12 @@ ITEM_UF = replace(
 QUALIFIED = Measure(
     "qualified",
     "Qualified",
-    "Whether some ranking of the candidates could keep the tolerance.",
+    "Whether the list is within the tolerance.",
     "higher",
     share=True,
 )
 QUALIFIED_SHARE = replace(
-    QUALIFIED, label="qualified share", definition="The share of rounds in which some ranking kept the tolerance."
+    QUALIFIED, label="qualified share", definition="The share of rounds in which the list is within the tolerance."
 )
 ADDED_REGRET = Measure(
     "added regret",

@@ -158,9 +158,10 @@ class Ranking:
 
     A fair ranker fills in the rest: the `exposure` (m,) that it charged, the `unfairness` after the round, the
     `added_regret` (certain orders reversed for fairness, or what the host expects that to be) and whether the tolerance
-    could be met (`qualified`). Of several constraints `unfairness` is the first's; `gaps` has the largest gap of each
-    by its name, `met` whether that is within its tolerance, and `qualified` is whether all are. `pinned` (m,) says
-    which positions were not chosen.
+    is met (`qualified`). Of several constraints `unfairness` is the first's; `gaps` has the largest gap of each
+    by its name, `met` whether that is within its tolerance, and `qualified` is whether all are. `proof` is what is
+    proven of that (`fairexp.fairness.PROOFS`), and no ranking has a gap below `gap_bound`: of the first constraint that
+    is not met, if any. `pinned` (m,) says which positions were not chosen.
     """
 
     shown: Ints
@@ -183,6 +184,8 @@ class Ranking:
     pinned: Bools | None = None
     gaps: Mapping[str, float] = field(default_factory=dict)
     met: Mapping[str, bool] = field(default_factory=dict)
+    proof: str | None = None
+    gap_bound: float | None = None
 
     @property
     def template(self) -> Ints | None:

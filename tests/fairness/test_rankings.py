@@ -13,9 +13,9 @@ from fairexp.errors import ArgumentError
 from fairexp.fairness import rankings
 from fairexp.fairness.rankings import Demand, best_ranking
 from fairexp.fairness.templates import best_template
-from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.demands.tolls import Tolls
 from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.rounds import Aim, Draw, Round
 from tests.fairness.test_templates import CURVES, RELATIONS
 from tests.reference.rankings import all_words, best_of, gaps_of
@@ -320,3 +320,26 @@ def test_threads_search_side_by_side():
     with ThreadPoolExecutor(8) as threads:
         for _ in range(5):
             assert list(threads.map(shown, cases)) == alone
+
+
+@pytest.mark.parametrize("ties", ["draw", "fairest"])
+@pytest.mark.parametrize(("n_groups", "length"), [(2, 30), (3, 20), (3, 30)])
+def test_long_lists_reverse_no_neighbours_without_need_proven_or_not(ties, n_groups, length):
+    rng, proven = np.random.default_rng(n_groups + length), 0
+    for number in range(60):
+        case = make_case(
+            rng,
+            n=70,
+            length=length,
+            sizes=(n_groups,),
+            curve=("reciprocal", "logarithmic")[number % 2],
+            tolerances=((0.03, 0.1, 0.3)[number % 3],),
+            relation=("blockwise", "intervals", "weighted")[number % 3],
+        )
+        order, demands, certain, exposure = case
+        answer = best_ranking(order, demands, certain, exposure=exposure, ties=ties)
+        if ties == "draw":
+            assert needless_exchanges(answer, order, demands, exposure) == []
+        assert answer.added_regret == reversed_orders(answer.shown, order, certain) >= answer.regret_bound
+        proven += answer.exact
+    assert proven > 20 or (n_groups, ties) == (3, "fairest")

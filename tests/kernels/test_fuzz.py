@@ -29,6 +29,10 @@ from fairexp.kernels.measures import misordered, ndcg, quality
 from fairexp.kernels.rivals import lists as rival_lists
 from fairexp.kernels.rivals import objectives, quotas
 from fairexp.kernels.search import gaps
+from fairexp.kernels.search.exchanges import Exchanges
+from fairexp.kernels.search.least_gap import LeastGap, Words
+from fairexp.kernels.search.owed import Owed
+from fairexp.kernels.search.rounds import Aim, Draw, Round
 
 CASES = int(os.environ.get("FAIREXP_FUZZ_CASES", "40"))
 many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -92,6 +96,37 @@ def test_rankings_for_several_demands(rng, sizes, effort):
         assert len(set(best.shown.tolist())) == len(exposure) and best.regret_bound <= best.added_regret
         assert all(outcome.gap_bound <= outcome.gap + 1e-9 for outcome in best.outcomes)
         assert not best.exact or best.regret_bound == best.added_regret
+
+
+@many
+@given(seeds, st.integers(2, 5), st.integers(1, 24), st.sampled_from([1, 300]))
+def test_least_gaps(rng, n_groups, k, effort):
+    """Parts of every length, sizes that leave hardly a choice, equal exposures and exposures of 0."""
+    n = k + int(rng.integers(0, 8))
+    groups = np.concatenate([np.arange(n_groups), rng.integers(0, n_groups, n)])
+    P = np.abs(tied(rng, k) % 7.0) if rng.random() < 0.4 else 1.0 / np.arange(1, k + 1)
+    round, owed = Round(P, n_groups), Owed(P, np.arange(n_groups)[:, None], (n_groups,))
+    spent, w, no_keys = tied(rng, n_groups) % 9.0, rng.uniform(0.1, 9.0, n_groups), np.zeros((0, 0), dtype=np.int64)
+    tolerance = float(rng.choice([0.0, 0.1, 9.0]))
+    order, certain = rng.permutation(len(groups)), rng.random((len(groups), len(groups))) < 0.2
+    round.begin(Draw(order, groups, certain, np.arange(len(groups))), Aim(spent, w, tolerance, False, False, no_keys))
+    owed.begin(spent, w, np.array([tolerance]))
+    lower = int(rng.integers(0, min(k, 5) + 1))
+    upper, first = int(rng.integers(0, min(k - lower, 5) + 1)), int(rng.integers(n_groups))
+    parts = P[k - upper - lower : k - lower], P[k - lower :]
+    sizes_of = np.minimum(np.bincount(groups), k)
+    words = [
+        Words(part, owed.column, n_groups, each, (first, int(rng.integers(n_groups))))
+        for part, each in zip(parts, (sizes_of, np.full(n_groups, k)), strict=True)
+    ]
+    search = LeastGap(round, owed, Exchanges(round, owed), *words)
+    known = groups[order[:k]]
+    search.search(known, effort)
+    template = np.array(search.template)
+    after = spent + np.bincount(template, weights=P, minlength=n_groups)
+    before = gaps.largest_gap(spent + np.bincount(known, weights=P, minlength=n_groups), w)
+    assert (np.bincount(template, minlength=n_groups) <= np.bincount(groups)).all()
+    assert search.gap[0] == pytest.approx(gaps.largest_gap(after, w), abs=1e-9) and search.gap[0] <= before + 1e-9
 
 
 @many

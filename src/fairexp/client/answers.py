@@ -58,15 +58,19 @@ class Explanation(Struct, frozen=True):
     pinned: list[str]
     added_regret: float
     qualified: bool | None
+    proof: str | None
+    gap_bound: float | None
     tolerance: float | None
     ledger: dict[str, Any] | None
     constraints: list[dict[str, Any]]
 
 
 class RankedList(Struct, frozen=True):
-    """What to show, from the top down; `qualified` says whether tolerances could be met (None without one).
+    """What to show, from the top down; `qualified` says whether tolerances are met (None without one).
 
-    `met` says it for each constraint by name.
+    `met` says it for each constraint by name. `proof` is "found" (within the tolerance), "least" (beyond it, and no
+    ranking has a smaller gap), "impossible" (beyond it, and so is every ranking) or "unproven" (beyond it, and one
+    within it may exist). No ranking has a gap below `gap_bound`.
     """
 
     ranking_id: str
@@ -74,6 +78,8 @@ class RankedList(Struct, frozen=True):
     version: int
     items: list[Item]
     qualified: bool | None
+    proof: str | None
+    gap_bound: float | None
     met: dict[str, bool | None]
     added_regret: float
     explanation: Explanation | None = None
@@ -218,6 +224,8 @@ class Record(Struct, frozen=True):
     user: str | None
     session: str | None
     qualified: bool | None
+    proof: str | None
+    gap_bound: float | None
     met: dict[str, bool | None]
     added_regret: float
     items: list[RecordedItem]

@@ -91,9 +91,8 @@ FOUND, LEAST, IMPOSSIBLE, UNPROVEN = PROOFS = ("found", "least", "impossible", "
 - `impossible`: it is beyond the tolerance, and so is every ranking. One with a smaller gap may exist.
 - `unproven`: it is beyond the tolerance, and a ranking within it may exist.
 
-No ranking has a gap below the `gap_bound` that comes with the word. Of several demands, taken by priority, the first one
-beyond its tolerance decides, and `least` says that no ranking does better by any demand without doing worse by one
-before it.
+No ranking has a gap below the `gap_bound` that comes with the word. Of several demands the first one beyond its
+tolerance decides. There `least` says that no ranking does better by any demand without doing worse by one before it.
 """
 
 

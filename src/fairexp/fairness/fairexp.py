@@ -48,9 +48,9 @@ class FairExp(Around):
     """Shows, among the rankings that keep exposure fair, the one that least contradicts what the host is sure of.
 
     `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
-    `tolerance`, unless no ranking of that query's candidates allows it; such a round is not `qualified`, and shows
-    the least unfair ranking. `beta` is how much exposure group 0 is owed for each unit of group 1; `shares` says the
-    same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
+    `tolerance`, unless no ranking of that query's candidates is found that allows it; such a round is not `qualified`,
+    shows the least unfair ranking found, and says in `Ranking.proof` what is proven (see `PROOFS`). `beta` is how much
+    exposure group 0 is owed for each unit of group 1; `shares` says the same for any number of groups. `exposure` is the attention by position; `ties`, `scope` and `effort` are those of
     `best_template`.
 
     `slack` is what a round may spend on being fairer than it must. Within a narrow tolerance that is added regret, so
@@ -219,6 +219,8 @@ class FairExp(Around):
             unfairness=best.outcomes[0].unfairness * weight,
             added_regret=belief.in_orders(best.added_regret),
             qualified=all(met.values()),
+            proof=best.proof,
+            gap_bound=best.gap_bound * weight,
             pinned=_pinned_positions(query, len(shown)) if query.pinned else None,
             gaps=gaps,
             met=met,

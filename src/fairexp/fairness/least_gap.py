@@ -27,7 +27,9 @@ def least_gaps(search: Search | RankingSearch, known: Ints, effort: int) -> tupl
     `search` is one that found no list within all tolerances, and `known` some template of its round.
     """
     owed = search.owed
-    finder = LeastGap(search.round, owed, search.exchanges, *_parts(np.asarray(search.round.P), owed, search.round.size))
+    finder = LeastGap(
+        search.round, owed, search.exchanges, *_parts(np.asarray(search.round.P), owed, search.round.size)
+    )
     finder.search(known, effort)
     gaps, is_met = np.array(finder.gap), np.asarray(finder.gap) <= np.asarray(owed.tolerance) + SLACK
     bounds = np.where(is_met, 0.0, finder.bound)

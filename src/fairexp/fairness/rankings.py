@@ -26,10 +26,10 @@ from fairexp.fairness.templates import (
     only,
     tie_keys,
 )
-from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.demands.rankings import RankingSearch
 from fairexp.kernels.search.gaps import largest_gap
 from fairexp.kernels.search.lattice import Lattice, n_states
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.rounds import Aim, Draw, Effort
 
 MAX_WORDS = 2_048
@@ -107,7 +107,7 @@ def _best_of_several(
     *,
     last: bool,
 ) -> BestRanking | None:
-    """The best ranking under more than one demand; None if none is found that meets all, unless it is the `last` try."""
+    """The best ranking under more than one demand; None if none that meets all is found, but for the `last` try."""
     classes, members = _classes(demands)
     n_groups = tuple(len(each.shares) for each in demands)
     keys = tie_keys(rng if rules.fairest else None, len(members), len(exposure))

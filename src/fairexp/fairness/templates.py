@@ -95,8 +95,8 @@ def best_template(
 
     If no ranking is found that meets the tolerance, the least unfair ones found compete, `qualified` is False, and
     `proof` says what is proven. Up to some 10^6 templates are all compared, whatever the effort: then no other has a
-    smaller gap. Equals are settled by `ties`: "draw" takes the one closest to the draw from the top down; "fairest" the smallest unfairness after the
-    round, then the draw, or chance where `rng` is given.
+    smaller gap. Equals are settled by `ties`: "draw" takes the one closest to the draw from the top down; "fairest" the
+    smallest unfairness after the round, then the draw, or chance where `rng` is given.
 
     The search is exponential in the worst case; after `effort` steps the best ranking so far is returned, with what the
     search has proven about better ones.
@@ -139,7 +139,8 @@ def found_templates(
 ) -> Iterator[BestRanking | None]:
     """`best_template` without its checks: the best within each of `parts` of the tolerance, as they are asked for.
 
-    Of a part that is not the last, None where no list was found within it. `relation` is `Belief.costs`, `exposure` (m,) has at most n entries.
+    Of a part that is not the last, None where no list was found within it. `relation` is `Belief.costs`, `exposure`
+    (m,) has at most n entries.
     """
     groups, spent, shares, whole = demand
     fairest, n_groups = rules.fairest, len(shares)

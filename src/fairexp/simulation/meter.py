@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 GRADED_EVERY = 20
 """Rounds from one in which candidates' orders are compared with their grades to the next: that takes all pairs."""
 
+PROOF, GAP_BOUND = "proof", "gap_bound"
+"""Columns of a trace: what is proven of a list and its gap (`Ranking.proof`)."""
+
 _GAIN = np.exp2(np.arange(MAX_GRADE + 1)) - 1.0
 
 
@@ -103,6 +106,8 @@ class Meter:
             pairs: misordered,
             regret: ranking.added_regret,
             qualified: ranking.qualified,
+            PROOF: ranking.proof,
+            GAP_BOUND: ranking.gap_bound,
             heldout: None,
         }
         if self.ledger is not None and ranking.groups is not None:

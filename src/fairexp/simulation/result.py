@@ -29,9 +29,13 @@ from fairexp.measures import (
     parse_measure,
 )
 from fairexp.reliability import Reliability
+from fairexp.simulation.meter import PROOF
 from fairexp.validation import as_path
 
 SETTINGS, TRACE, RESULT = "settings.json", "trace.parquet", "result.json"
+PROOFS = "proofs"
+"""Under this name a result's summary has how many rounds have each `Ranking.proof`."""
+
 RELIABILITY = "reliability"
 """Under this name a result's summary has `Reliability.summary`."""
 _UF, _ADDED_REGRET, _MISORDERED, _QUALIFIED = UF.name, ADDED_REGRET.name, MISORDERED.name, QUALIFIED.name
@@ -53,6 +57,8 @@ class Result:
     """How far the ranker's beliefs were borne out, by clicks and by grades, where it has calibrated ones."""
     notes: tuple[str, ...] = ()
     """What could be known before the first round and limits what these numbers mean, in sentences."""
+    proofs: dict[str, int] = field(default_factory=dict)
+    """How many rounds have each `Ranking.proof`; empty for rankers without a tolerance."""
 
     def __getitem__(self, measure: Measure | str) -> float | None:
         """A measure, or what it prints as; None where it does not apply or was not taken.
@@ -77,7 +83,14 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """All but the points, for `result.json`: measures by name."""
         measures = {measure.name: value for measure, value in self.measures.items()}
-        told = {"rounds": self.rounds, "interrupted": self.interrupted, "notes": list(self.notes), **measures}
+        told: dict[str, Any] = {
+            "rounds": self.rounds,
+            "interrupted": self.interrupted,
+            "notes": list(self.notes),
+            **measures,
+        }
+        if self.proofs:
+            told[PROOFS] = self.proofs
         return told if self.reliability is None else {**told, RELIABILITY: self.reliability.summary()}
 
     def write(self, folder: str | Path) -> None:
@@ -116,6 +129,7 @@ class Tally:
     added_regret: float = 0
     misordered: int = 0
     n_qualified: int = 0
+    proofs: dict[str, int] = field(default_factory=dict)
     max_unfairness: float = -math.inf
     sum_unfairness: float = 0.0
 
@@ -126,6 +140,8 @@ class Tally:
         self.added_regret += row[_ADDED_REGRET]
         self.misordered += row[_MISORDERED]
         self.n_qualified += bool(row[_QUALIFIED])
+        if row.get(PROOF) is not None:
+            self.proofs[row[PROOF]] = self.proofs.get(row[PROOF], 0) + 1
         if _UF in row:
             self.max_unfairness = max(self.max_unfairness, row[_UF])
             self.sum_unfairness += row[_UF]
@@ -146,4 +162,4 @@ class Tally:
             MEAN_MISORDERED: self.misordered / n,
             SPEED: self.n / max(seconds, 1e-9),
         }
-        return Result(self.n, measures, interrupted, self.points)
+        return Result(self.n, measures, interrupted, self.points, proofs=self.proofs)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from fairexp.measures import HELDOUT_NDCG, MEAN_ONLINE_NDCG, NDCG, QUALIFIED
+from fairexp.simulation.meter import GAP_BOUND, PROOF
 from fairexp.simulation.recorder import column_kinds
 
 
@@ -61,7 +62,12 @@ def _schema(row: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     nullable = (NDCG, MEAN_ONLINE_NDCG, HELDOUT_NDCG)  # None in some rows, the first perhaps
-    kinds = {QUALIFIED.name: pa.bool_(), **{measure.name: pa.float64() for measure in nullable}}
+    kinds = {
+        QUALIFIED.name: pa.bool_(),
+        PROOF: pa.string(),
+        GAP_BOUND: pa.float64(),
+        **{measure.name: pa.float64() for measure in nullable},
+    }
     kinds.update(column_kinds())
     for name, value in row.items():
         if name not in kinds:

@@ -13,7 +13,6 @@ from fairexp.measures import (
     MEAN_ADDED_REGRET,
     MEAN_ONLINE_NDCG,
     ONLINE_NDCG,
-    QUALIFIED,
     UF,
     share_text,
 )
@@ -68,17 +67,19 @@ def share_within(folders: Sequence[Path], tolerance: float) -> Within:
     """Judge all rounds of these runs by their traces."""
     from pyarrow import parquet
 
+    from fairexp.fairness import IMPOSSIBLE, LEAST
     from fairexp.fairness.ledger import within
+    from fairexp.simulation.meter import PROOF
     from fairexp.simulation.result import TRACE
 
     n_rounds = n_within = n_excused = 0
     for folder in folders:
-        trace = parquet.read_table(folder / TRACE, columns=[UF.name, QUALIFIED.name])
-        gaps, qualified = (trace[name].to_pylist() for name in (UF.name, QUALIFIED.name))
+        trace = parquet.read_table(folder / TRACE, columns=[UF.name, PROOF])
+        gaps, proofs = (trace[name].to_pylist() for name in (UF.name, PROOF))
         beyond = [not within(gap, tolerance) for gap in gaps]
         n_rounds += len(gaps)
         n_within += len(gaps) - sum(beyond)
-        n_excused += sum(out and not could for out, could in zip(beyond, qualified, strict=True))
+        n_excused += sum(out and proof in (LEAST, IMPOSSIBLE) for out, proof in zip(beyond, proofs, strict=True))
     return Within(n_within / n_rounds, n_within + n_excused == n_rounds)
 
 
@@ -95,7 +96,7 @@ def facts(run: RunSettings, *, n_seeds: int) -> list[Fact]:
         Fact(
             "Tolerance",
             "The gap that FairExp is told to stay within in every round. A round in which no ranking of the candidates "
-            "could is not qualified, and gets the least unfair one.",
+            "is found that does is not qualified, and gets the least unfair one found.",
         ),
         Fact(MEAN_ADDED_REGRET.name, MEAN_ADDED_REGRET.definition),
         Fact(

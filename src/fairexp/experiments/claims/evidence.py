@@ -10,7 +10,9 @@ from fairexp.charts.style import display_name
 from fairexp.experiments.claims.groupings import Groupings
 from fairexp.experiments.claims.judgement import Part
 from fairexp.experiments.claims.results import Played, Results
+from fairexp.fairness import UNPROVEN
 from fairexp.measures import FINAL_UF, MEAN_ADDED_REGRET, MEAN_HELDOUT_NDCG, TOTAL_ADDED_REGRET, Measure
+from fairexp.simulation.result import PROOFS
 from fairexp.statistics.intervals import Effect
 from fairexp.statistics.paired import Pair, paired_difference, paired_log_ratio
 
@@ -183,6 +185,7 @@ def exactly(results: Results, setting: str) -> list[Part | None]:
     if not runs:
         return []
     wrong = sum(run.result["rounds_beyond_qualified"] + run.result["rounds_within_unqualified"] for run in runs)
+    wrong += sum(run.result.get(PROOFS, {}).get(UNPROVEN, 0) for run in runs)
     rounds = sum(run.result["rounds"] for run in runs)
     return [Part("rounds", Effect(float(wrong), None, None, None, rounds), "count", exact=True)]
 

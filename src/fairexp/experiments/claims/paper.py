@@ -187,8 +187,8 @@ CLAIMS: tuple[Claim, ...] = (
         "beyond-only-where-unavoidable",
         "Unfairness exceeds the tolerance exactly in rounds with no qualified template",
         "rounds",
-        "counted, not tested: rounds of FairExp-PairRank beyond the tolerance although a template "
-        "qualified, or within it although none did; a single one contradicts",
+        "counted, not tested: rounds of FairExp-PairRank beyond the tolerance without proof that no template "
+        "qualifies, or within it although none does; a single one contradicts",
         exactly,
     ),
 )

@@ -170,7 +170,7 @@ def _reading(results: Results, comparisons: Sequence[Comparison]) -> list[str]:
         "Bands in the charts are the 95% intervals of the means. NDCG, online and held out alike: "
         f"{IRRELEVANT[results.experiment.irrelevant]}. Online NDCG in the tables is discounted and summed over rounds, "
         "as in the paper. Unfairness is "
-        "the exposure gap between the groups; qualified is the part of the rounds in which some ranking kept the "
+        "the exposure gap between the groups; qualified is the part of the rounds whose list is within the "
         "tolerance; added regret counts certain orders reversed for fairness, per round.",
         f"* differs from {base}: paired t-test, p < .05 after Holm for all comparisons of the report (** .01, *** "
         ".001). Folds differ in difficulty for all rankers alike, so that differences between rankers are surer "

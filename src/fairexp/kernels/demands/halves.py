@@ -8,8 +8,8 @@ of counts. All pairs that may be the best are looked at: a search that ends has 
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.search.owed import next_class, pop_price
 from cython.cimports.fairexp.kernels.search.gaps import slack
+from cython.cimports.fairexp.kernels.search.owed import next_class, pop_price
 from cython.cimports.fairexp.kernels.search.rounds import Found
 from cython.cimports.libc.math import fabs
 from cython.cimports.libc.stdint import int64_t

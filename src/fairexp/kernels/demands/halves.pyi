@@ -1,5 +1,5 @@
-from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.rounds import Found, Round
 
 class Halves:

@@ -2,13 +2,12 @@
 
 import cython
 import numpy as np
-from cython.cimports.fairexp.kernels.search.exchanges import Exchanges
 from cython.cimports.fairexp.kernels.demands.halves import Halves
 from cython.cimports.fairexp.kernels.demands.tolls import Tolls
 from cython.cimports.fairexp.kernels.demands.walk import Walk
 from cython.cimports.fairexp.kernels.search.depth_first import NO_LIMIT
+from cython.cimports.fairexp.kernels.search.exchanges import Exchanges
 from cython.cimports.fairexp.kernels.search.rounds import Aim, Draw, Effort, Found, Round
-from cython.cimports.libc.stdint import int64_t
 
 SURVEYS = 2
 """How often tolls are looked for, each time with a known cost that may be closer to them."""
@@ -77,7 +76,7 @@ class RankingSearch:
         self.go_on(effort)
 
     def go_on(self, effort):
-        """Let the best be as good as halves make it; of longer lists, small changes, a new end, and walks with tolls."""
+        """Let the best be as good as halves make it, and of longer lists small changes and walks with tolls."""
         whole: cython.bint = self.halves.first == 0
         if not whole:
             self.improve(effort.max_nodes // 2)

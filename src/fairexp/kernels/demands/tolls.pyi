@@ -1,6 +1,6 @@
 from fairexp.arrays import Floats, Ints
-from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.lattice import Lattice
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.rounds import Round
 
 class Tolls:

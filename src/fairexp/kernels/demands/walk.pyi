@@ -1,5 +1,5 @@
-from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.demands.tolls import Tolls
+from fairexp.kernels.search.owed import Owed
 from fairexp.kernels.search.reach import Reach
 from fairexp.kernels.search.rounds import Found, Round
 

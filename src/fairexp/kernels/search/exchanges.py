@@ -1,7 +1,7 @@
 """A list made better by small changes: positions exchange their classes, or one goes to another class.
 
 Better is what leaves less beyond the tolerance of the first demand, then of the second, and so on, and then what costs
-less. This proves nothing; it is for lists that are too long for halves.
+less. This proves nothing; it is for lists that no search by cost could finish.
 """
 
 import cython

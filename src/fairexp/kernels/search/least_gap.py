@@ -3,8 +3,8 @@
 Gaps depend on the sums of exposure that groups collect, not on which documents are shown. So the last positions of a
 list are put together from two words over classes. Words of the lower part stand in the order of their sums, and those
 that fit a word of the upper part stand side by side. Both parts together are the whole list where its templates are
-not too many: the least gap is then proven. In longer lists the top is filled in many ways, each time by the class that
-needs exposure most, give or take some noise, among those that let every group end within its limits.
+not too many: the least gap is then proven. A longer list is filled in many ways: position by position for the class that
+needs exposure most, give or take some noise, and evened out by small changes. Below its top words are looked for then.
 """
 
 import cython
@@ -100,7 +100,9 @@ class LeastGap:
         self.top_sums = np.concatenate([[0.0], np.cumsum(-np.sort(-np.asarray(self.round.P)))])
 
     def search(self, known, max_nodes):
-        """Find the least gaps, beginning with a `known` template (k,), with so much effort unless all pairs are compared.
+        """Find the least gaps, beginning with a `known` template (k,).
+
+        The effort is bounded, unless both parts are the whole list.
 
         Small changes come first: they keep most of what is known.
         """
@@ -236,7 +238,7 @@ class LeastGap:
         return cython.cast(cython.double, self.chance >> 11) * 2.0**-53
 
     def seek(self, c, limit):
-        """Look for pairs of words below the top with a smaller gap of demand c, of at most `limit` and until it is met."""
+        """Look for pairs of words with a smaller gap of demand c, of at most `limit` and until it is met."""
         self.owed.narrow(c, min(self.gap[c] - 2.0 * slack, limit))
         u: int64_t = 0
         while u < self.upper.classes.shape[0] and not self.is_met(c):

@@ -150,6 +150,8 @@ class Runtime:
             added_regret=ranking.added_regret,
             qualified=ranking.qualified,
             contributions=None if model is None else Contributions.of(query.features[ranking.shown], model),
+            proof=ranking.proof,
+            gap_bound=ranking.gap_bound,
             memory=dict(self.ranker.translated_memory(ranking.memory, self._units(self.scale.scale))),
             believed=ranking.belief is not None,
             rescaled=rescaled,

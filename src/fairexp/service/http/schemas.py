@@ -25,8 +25,15 @@ class RankAnswer(BaseModel):
     policy: str
     version: int
     items: list[RankedItem]
-    qualified: bool | None = Field(description="Whether the tolerance could be met; null for rankers without one.")
-    met: dict[str, bool | None] = Field(description="Which constraints could be met, by name.")
+    qualified: bool | None = Field(description="Whether the tolerance is met; null for rankers without one.")
+    proof: str | None = Field(
+        description="What is proven: found (within the tolerance), least (beyond it, no ranking has a smaller gap), "
+        "impossible (beyond it, as every ranking is) or unproven (beyond it, one within it may exist)."
+    )
+    gap_bound: float | None = Field(
+        description="No ranking has a smaller gap; of the first constraint that is not met, if any."
+    )
+    met: dict[str, bool | None] = Field(description="Which constraints are met, by name.")
     added_regret: float
     explanation: dict[str, Any] | None = None
 
@@ -195,6 +202,8 @@ class RankingInfo(BaseModel):
     user: str | None
     session: str | None
     qualified: bool | None
+    proof: str | None
+    gap_bound: float | None
     met: dict[str, bool | None]
     added_regret: float
     items: list[dict[str, Any]]

@@ -59,7 +59,8 @@ class Shown:
     this ranking, `rescaled` is the centre and scale (d,) from here on. `memory` is in the same units as `features`.
     `contributions` are by the model that ranked, and None where scores are no sum over features.
     `groups` (m,), or `labels` (m,) by attribute, are those of the shown; `accounts` are by constraint. `pinned` (m,)
-    says which had to stand where they do, and `weight` what attention was worth.
+    says which had to stand where they do, and `weight` what attention was worth. `proof` and `gap_bound` are those of
+    `Ranking`.
     `context` is no part of the payload; where a request had an id, `asked` is a digest of what it asked for, and where
     the ranker learns of each query by itself, `query` is what it knows the query by.
     A page that continues the ranking at the entry `after` begins at the position `first`, from 0.
@@ -82,6 +83,8 @@ class Shown:
     accounts: tuple[Account, ...]
     added_regret: float
     qualified: bool | None
+    proof: str | None = None
+    gap_bound: float | None = None
     labels: dict[str, Ints] = field(default_factory=dict)
     pinned: Bools | None = None
     weight: float = 1.0
@@ -166,6 +169,8 @@ class Shown:
             exposure=self.exposure,
             added_regret=self.added_regret,
             qualified=self.qualified,
+            proof=self.proof,
+            gap_bound=self.gap_bound,
         )
 
     def payload(self) -> bytes:
@@ -191,6 +196,8 @@ class Shown:
             "c.above": np.packbits(known.above, axis=1),
             "c.below": np.packbits(known.below, axis=1),
         }
+        if self.proof is not None:
+            meta["proof"] = [self.proof, self.gap_bound]
         if self.weight != 1.0:
             meta["weight"] = self.weight
         if self.segment is not None:
@@ -229,6 +236,7 @@ class Shown:
         """The record that `payload` made these bytes of, and the context that was kept beside it."""
         meta, arrays = unpack(payload)
         after, first = meta.get("page", (None, 0))
+        proof, gap_bound = meta.get("proof", (None, None))
         n_considered = len(meta["ids"])
         integers = {
             key: None if key not in arrays else arrays[key].astype(np.int64)
@@ -265,6 +273,8 @@ class Shown:
             accounts=_accounts(meta, arrays),
             added_regret=meta["regret"],
             qualified=meta["qualified"],
+            proof=proof,
+            gap_bound=gap_bound,
             labels=_labels(arrays, "l."),
             pinned=arrays["pinned"].astype(np.bool_) if "pinned" in arrays else None,
             weight=meta.get("weight", 1.0),

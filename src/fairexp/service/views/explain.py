@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairexp.fairness import FOUND, LEAST, UNPROVEN
 from fairexp.registry import keeps_tolerance
 from fairexp.service.log.shown import Shown
 from fairexp.service.policies.spec import PolicySpec
@@ -24,6 +25,8 @@ def explain(shown: Shown, spec: PolicySpec) -> dict[str, Any]:
         "pinned": [name for position, name in enumerate(shown.ids) if _is_pinned(shown, position)],
         "added_regret": shown.added_regret,
         "qualified": shown.qualified,
+        "proof": shown.proof,
+        "gap_bound": shown.gap_bound,
         "tolerance": accounts[0]["tolerance"] if accounts else None,
         "ledger": accounts[0]["ledger"] if accounts else None,
         "constraints": accounts,
@@ -153,7 +156,8 @@ def _about_fairness(shown: Shown, told: dict[str, Any]) -> list[str]:
     elif shown.believed:
         lines.append(_about_regret(shown, sum(len(move["against_certain_orders"]) for move in told["moved"])))
     several = len(told["constraints"]) > 1
-    return lines + [_about_account(account, several=several) for account in told["constraints"]]
+    lines += [_about_account(account, several=several) for account in told["constraints"]]
+    return lines if shown.proof in (None, FOUND) else [*lines, _about_proof(shown, several=several)]
 
 
 def _about_account(account: dict[str, Any], *, several: bool) -> str:
@@ -165,11 +169,20 @@ def _about_account(account: dict[str, Any], *, several: bool) -> str:
         lacked = max(account["lacking"].items(), key=lambda each: each[1], default=None)
         before = "nobody lacked anything before" if lacked is None else f"{lacked[0]} lacked {lacked[1]:.3f} before"
         line = f"Constraint {account['constraint']}: {before}. {line}"
-    if not account["met"]:
-        line += " No ranking of these candidates could meet it" + (
-            " without missing what comes before it." if several else "."
-        )
     return line
+
+
+def _about_proof(shown: Shown, *, several: bool) -> str:
+    """What is proven of a ranking beyond a tolerance."""
+    if shown.proof == UNPROVEN:
+        return (
+            f"No ranking within {'all tolerances' if several else 'the tolerance'} was found, though one may exist. "
+            f"None has a gap below {shown.gap_bound:.3f}."
+        )
+    what = "No ranking of these candidates could meet " + ("all constraints" if several else "it")
+    if shown.proof == LEAST:
+        return f"{what}, and this one has the smallest {'gaps, by priority' if several else 'gap'}."
+    return f"{what}. None has a gap below {shown.gap_bound:.3f}."
 
 
 def _about_regret(shown: Shown, n_named: int) -> str:

@@ -120,6 +120,8 @@ def ranking_report(
         "user": shown.context.get("user"),
         "session": shown.context.get("session"),
         "qualified": shown.qualified,
+        "proof": shown.proof,
+        "gap_bound": shown.gap_bound,
         "met": {account.name: account.met for account in shown.accounts},
         "added_regret": shown.added_regret,
         "items": items,

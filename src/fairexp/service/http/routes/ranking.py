@@ -67,6 +67,8 @@ def _told(policy: str, ranked: Ranked) -> dict[str, Any]:
         "version": shown.version,
         "items": items,
         "qualified": shown.qualified,
+        "proof": shown.proof,
+        "gap_bound": shown.gap_bound,
         "met": {account.name: account.met for account in shown.accounts},
         "added_regret": shown.added_regret,
     }
