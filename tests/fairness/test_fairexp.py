@@ -249,3 +249,15 @@ def test_refused_calls_change_nothing():
         ranker.update(make().rank(Query(features, [0, 1, 1])), [True] * 3)
     after = ranker.state()
     assert all(np.array_equal(before[key], after[key]) for key in before)
+
+
+def test_a_ranking_says_what_is_proven_of_it():
+    """Ten rounds without a document of group 1: the gap grows, and no list could be less unfair."""
+    ranker = FairExp(PairRank(3, length=4, seed=1), tolerance=0.2, seed=2)
+    rng = np.random.default_rng(0)
+    fair = ranker.rank(Query(rng.random((12, 3)), np.arange(12) % 2))
+    assert (fair.proof, fair.qualified) == ("found", True) and fair.gap_bound <= 0.2
+    for _ in range(10):
+        ranking = ranker.rank(Query(rng.random((12, 3)), np.zeros(12, dtype=int)))
+        assert (ranking.proof, ranking.qualified) == ("least", False)
+        assert ranking.gap_bound == pytest.approx(abs(ranking.unfairness))

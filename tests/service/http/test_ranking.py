@@ -30,6 +30,21 @@ def test_rank_learn_and_look_at_it(serve: Serve, address: str) -> None:
     assert told["feedback"][0]["events"][0]["item"] == clicked
 
 
+def test_what_is_proven_is_told_recorded_and_explained(serve: Serve, sqlite_address: str) -> None:
+    """Candidates of one group only, again and again: soon no list can be within the tolerance."""
+    client, body = serve(sqlite_address), rank_body()
+    for candidate in body["candidates"]:
+        candidate["group"] = body["candidates"][0]["group"]
+    ranked = [client.post(f"{RANK}?explain=true", json=body).json() for _ in range(4)]
+    fair, last = client.post(RANK, json=rank_body(1)).json(), ranked[-1]
+    assert last["qualified"] is False and last["proof"] == "least"
+    assert last["gap_bound"] == pytest.approx(last["explanation"]["constraints"][0]["gap"])
+    assert any("No ranking of these candidates could meet it" in line for line in last["explanation"]["summary"])
+    assert all(each["proof"] == ("found" if each["qualified"] else "least") for each in [*ranked, fair])
+    told = client.get(f"/v1/policies/shop/rankings/{last['ranking_id']}").json()
+    assert (told["proof"], told["gap_bound"]) == ("least", last["gap_bound"])
+
+
 def test_both_forms_rank_the_same(serve: Serve, tmp_path: object) -> None:
     one = serve(f"{tmp_path}/one.db")
     two = serve(f"{tmp_path}/two.db")

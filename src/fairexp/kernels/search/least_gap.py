@@ -3,8 +3,8 @@
 Gaps depend on the sums of exposure that groups collect, not on which documents are shown. So the last positions of a
 list are put together from two words over classes. Words of the lower part stand in the order of their sums, and those
 that fit a word of the upper part stand side by side. Both parts together are the whole list where its templates are
-not too many: the least gap is then proven. A longer list is filled in many ways: position by position for the class that
-needs exposure most, give or take some noise, and evened out by small changes. Below its top words are looked for then.
+not too many: the least gap is then proven. A longer list is filled in many ways, each position by the class that needs
+it most, give or take some noise, and evened out by small changes. Then words are looked for that follow its top.
 """
 
 import cython
@@ -102,9 +102,8 @@ class LeastGap:
     def search(self, known, max_nodes):
         """Find the least gaps, beginning with a `known` template (k,).
 
-        The effort is bounded, unless both parts are the whole list.
-
-        Small changes come first: they keep most of what is known.
+        Small changes come first: they keep most of what is known. The effort is bounded, unless both parts are the
+        whole list.
         """
         self.exchanges.begin(known)
         self.exchanges.improve(max_nodes)
@@ -170,7 +169,7 @@ class LeastGap:
     def even_out(self):
         """Change the list for the better: positions exchange their classes, or one goes to another class."""
         for w in range(self.owed.n_columns):
-            width = self.owed.upper[w] - self.owed.middle[w]
+            width = max(self.owed.upper[w] - self.owed.middle[w], slack)
             self.weight[w] = 1.0 / (width * width)
         changed: cython.bint = True
         sweeps: int64_t = 0
