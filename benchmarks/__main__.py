@@ -26,6 +26,7 @@ TOPICS = (
     "rivals",
     "metrics",
     "parallel",
+    "driver",
     "startup",
     "build",
     "service",

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 
 import pytest
 from rich.console import Console
 
 from fairexp.cli.printing.progress import Bar, Lines, RoundsDone, watcher
 from fairexp.metrics import GAMMA
+from fairexp.simulation.pool.paces import Kind, Paces
 from fairexp.simulation.settings import RunSettings
 
 RUNS = [RunSettings(ranker="pdgd", rounds=100), RunSettings(ranker="dbgd", rounds=100)]
@@ -73,3 +75,22 @@ def test_the_bar_shows_quality_and_unfairness_while_it_runs() -> None:
         watch._progress.refresh()
         shown = out.getvalue()
     assert "40/200" in shown and "nDCG@10 0.5000, UF 1.250" in shown and "pdgd/perfect/seed-0" in shown
+
+
+def test_what_a_row_costs_does_not_grow_with_the_number_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Counter[int]()
+    seconds = Paces.seconds
+
+    def counted(self: Paces, kind: Kind, ranker: str, *, rounds: int) -> float | None:
+        asked[n_runs] += 1
+        return seconds(self, kind, ranker, rounds=rounds)
+
+    monkeypatch.setattr(Paces, "seconds", counted)
+    for n_runs in (2, 200):
+        now = [0.0]
+        done = RoundsDone([*RUNS] * (n_runs // 2), clock=lambda now=now: now[0])  # type: ignore[misc]
+        for number in (10, 20):
+            now[0] += 1.0
+            done.note(0, row(number))
+        assert done.left().endswith("left")
+    assert asked[2] == asked[200] > 0

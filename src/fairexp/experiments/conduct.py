@@ -83,7 +83,7 @@ def conduct(
             tell(f"note: {note}")
     overview["runs"] = run_rows(tuning, stage=TUNING)
     records.write_overview(overview)
-    stage = _Stage(records, executor, paths, watch, clock)
+    stage = Stage(records, executor, paths, watch, clock)
     # What is yet to be chosen does not matter for the time that it takes.
     first = choose(experiment, tuning, dict.fromkeys((run.key for run in tuning), 0.0))
     stage.play(TUNING, tuning, retry=retry, later=final_runs(experiment, folds, first))
@@ -99,7 +99,7 @@ def conduct(
 
 
 @dataclass
-class _Stage:
+class Stage:
     """Plays lists of runs, and reports."""
 
     records: Records
@@ -113,20 +113,17 @@ class _Stage:
 
     def play(self, name: str, runs: Sequence[Run], *, retry: bool, later: Sequence[Run] = ()) -> None:
         """Play what is missing of `runs`; those of a `later` stage count for the time that is left."""
-        missing = self.time_left.ordered(_missing(runs, self.records, retry))
-        left = {run.key: run for run in missing}
-        after = _missing(later, self.records, retry)
+        missing = {run.key: run for run in self.time_left.ordered(_missing(runs, self.records, retry))}
+        self.time_left.expect(missing.values(), later=_missing(later, self.records, retry))
         progress = Progress(name, total=len(runs), done=len(runs) - len(missing))
         self.watch(progress)
         if self.began is None and missing:
             self.began = self.clock()
-        for outcome in self.executor.run([Task(run.key, run.settings, self.paths) for run in missing]):
+        for outcome in self.executor.run([Task(key, run.settings, self.paths) for key, run in missing.items()]):
             self.records.keep(outcome)
-            run = left.pop(outcome.key)
-            self._note(progress, run, outcome)
+            self._note(progress, missing[outcome.key], outcome)
             passed = self.clock() - (self.began or 0.0)
-            rest = [*left.values(), *after]
-            progress.seconds_left = self.time_left.seconds(rest, passed=passed, jobs=self.executor.jobs)
+            progress.seconds_left = self.time_left.seconds(passed=passed, jobs=self.executor.jobs)
             self.watch(progress)
 
     def _note(self, progress: Progress, run: Run, outcome: Outcome) -> None:
@@ -134,9 +131,10 @@ class _Stage:
         progress.last = run.id
         if outcome.record is None:
             progress.failed += 1
+            self.time_left.fail(outcome.key)
             return
         timing = outcome.record["timing"]
-        self.time_left.add(run, seconds=timing["seconds"], worked=timing["processor_seconds"])
+        self.time_left.add(outcome.key, seconds=timing["seconds"], worked=timing["processor_seconds"])
         result = outcome.record["result"]
         found = [(measure, result[measure.name]) for measure in (VALIDATION_NDCG, HELDOUT_NDCG)]
         measure, score = next((one for one in found if one[1] is not None), found[-1])

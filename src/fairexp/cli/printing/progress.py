@@ -38,16 +38,16 @@ class RoundsDone:
 
         self.runs = runs
         self.total = sum(run.rounds for run in runs)
+        self.done = 0
         self._last: list[tuple[int, float]] = [(0, 0.0)] * len(runs)
         self._clock, self._paces = clock, Paces()
+        for run in runs:
+            self._paces.expect(_kind(run), run.ranker, rounds=run.rounds)
         self._heard: dict[int, float] = {}
-        self._began: list[float] = []
+        self._began: float | None = None
+        self._now = 0.0
         self._played = 0.0
         """Seconds that runs took, those of runs side by side added up."""
-
-    @property
-    def done(self) -> int:
-        return sum(rounds for rounds, _ in self._last)
 
     def note(self, number: int, row: dict[str, Any]) -> str:
         """Take in a row; how its run has fared since the row before."""
@@ -55,6 +55,7 @@ class RoundsDone:
 
         before, sum_before = self._last[number]
         self._time(number, row["round"] - before)
+        self.done += row["round"] - before
         self._last[number] = (row["round"], row[ONLINE_NDCG.name])
         weight = total_discount(row["round"], first=before)
         recent = (row[ONLINE_NDCG.name] - sum_before) / weight if weight > 0 else row[NDCG.name] or 0.0
@@ -66,24 +67,22 @@ class RoundsDone:
 
         Rounds cost what those of the same ranker and user took, and as many runs go on side by side as did so far.
         """
-        passed = max(self._heard.values(), default=0.0) - min(self._began, default=0.0)
-        if not self._played or not passed:
+        passed, left = self._now - (self._began or 0.0), self._paces.left()
+        if not self._played or not passed or left is None:
             return ""
-        left = 0.0
-        for run, (rounds, _) in zip(self.runs, self._last, strict=True):
-            left += self._paces.seconds(_kind(run), run.ranker, rounds=run.rounds - rounds) or 0.0
         return f"{duration(left * passed / self._played)} left"
 
     def _time(self, number: int, rounds: int) -> None:
         """Note what rounds took; not the first of a run, of which nobody told when they began."""
-        now = self._clock()
+        self._now, run = self._clock(), self.runs[number]
         if number in self._heard:
-            seconds, run = now - self._heard[number], self.runs[number]
+            seconds = self._now - self._heard[number]
             self._paces.add(_kind(run), run.ranker, rounds=rounds, seconds=seconds)
             self._played += seconds
         else:
-            self._began.append(now)
-        self._heard[number] = now
+            self._paces.expect(_kind(run), run.ranker, rounds=-rounds)
+            self._began = self._now if self._began is None else self._began
+        self._heard[number] = self._now
 
 
 def _kind(run: RunSettings) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -52,7 +53,7 @@ class Run:
         parameters = parameters_text(self.parameters)
         return f"{self.setting}/fold-{self.fold}/{self.ranker}/{parameters}{tuning}/seed-{self.seed}"
 
-    @property
+    @cached_property
     def key(self) -> str:
         return f"{self.id}@{self.digest}"
 

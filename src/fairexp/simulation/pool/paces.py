@@ -1,6 +1,8 @@
-"""What rounds take, by kind of run, learned while runs are played."""
+"""What rounds take, by kind of run, learned while runs are played; and how long those to come will take."""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 from fairexp.registry import relative_cost
 
@@ -15,39 +17,47 @@ class Paces:
     """Takes in rounds and the seconds that they took, and says what others will take.
 
     A kind of which nothing was played yet is taken to cost what its ranker's `relative_cost` says, beside the same
-    ranker with other users, or other rankers on the same data, or all there are.
+    ranker with other users, or other rankers on the same data, or all there are. Neither taking in nor asking gets
+    slower with the number of runs: only sums by kind are kept.
 
     >>> paces = Paces()
+    >>> paces.expect(("world", "perfect", "mine"), "pdgd", rounds=150)
     >>> paces.add(("world", "perfect", "mine"), "pdgd", rounds=100, seconds=2.0)
-    >>> paces.seconds(("world", "perfect", "mine"), "pdgd", rounds=10)
-    0.2
+    >>> paces.seconds(("world", "perfect", "mine"), "pdgd", rounds=10), paces.left()
+    (0.2, 1.0)
     """
 
     def __init__(self) -> None:
-        self._seconds: dict[Kind, float] = {}
-        self._rounds: dict[Kind, int] = {}
-        self._work: dict[Kind, float] = {}
+        self._seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
+        self._work: defaultdict[tuple[str, ...], float] = defaultdict(float)
+        self._expected: defaultdict[tuple[Kind, str], int] = defaultdict(int)
+
+    def expect(self, kind: Kind, ranker: str, *, rounds: int) -> None:
+        """Count so many rounds more as to come; fewer where it is negative, as for rounds that nobody timed."""
+        self._expected[kind, ranker] += rounds
 
     def add(self, kind: Kind, ranker: str, *, rounds: int, seconds: float) -> None:
-        """Take in rounds of a kind; `ranker` is the registry's name or an import path."""
-        self._seconds[kind] = self._seconds.get(kind, 0.0) + seconds
-        self._rounds[kind] = self._rounds.get(kind, 0) + rounds
-        self._work[kind] = self._work.get(kind, 0.0) + work(ranker, rounds)
+        """Take in rounds of a kind, which are then no longer to come; `ranker` is a registry name or import path."""
+        self.expect(kind, ranker, rounds=-rounds)
+        for level in _levels(kind) if rounds else ():
+            self._seconds[level] += seconds
+            self._work[level] += work(ranker, rounds)
 
     def seconds(self, kind: Kind, ranker: str, *, rounds: int) -> float | None:
         """What so many rounds will take; None before any were played."""
-        if self._rounds.get(kind):
-            return self._seconds[kind] / self._rounds[kind] * rounds
-        alike = self._alike(kind)
-        if not alike:
-            return None
-        return sum(self._seconds[one] for one in alike) / sum(self._work[one] for one in alike) * work(ranker, rounds)
+        nearest = next((level for level in _levels(kind) if level in self._work), None)
+        return None if nearest is None else self._seconds[nearest] / self._work[nearest] * work(ranker, rounds)
 
-    def _alike(self, kind: Kind) -> list[Kind]:
-        data, _, ranker = kind
-        known = [one for one, rounds in self._rounds.items() if rounds]
-        same_data = [one for one in known if one[0] == data]
-        return [one for one in same_data if one[2] == ranker] or same_data or known
+    def left(self) -> float | None:
+        """What all rounds to come will take; None before any were played."""
+        times = (self.seconds(kind, ranker, rounds=rounds) for (kind, ranker), rounds in self._expected.items())
+        return sum(time or 0.0 for time in times) if self._work else None
+
+
+def _levels(kind: Kind) -> tuple[tuple[str, ...], ...]:
+    """What is like a kind, the most alike first: the kind, its ranker with any user, its data, everything."""
+    data, _, ranker = kind
+    return kind, (data, ranker), (data,), ()
 
 
 def work(ranker: str, rounds: int) -> float:
