@@ -127,6 +127,9 @@ def _aim(running: Live, case: Any, ranking_id: str, number: int) -> None:
     known = {"policy": policy, "model": "shop", "ranking_id": ranking_id, "user": f"u{number % 3}", "item": "a"}
     if case.method == "DELETE" and "policy" in (case.path_parameters or {}):
         running.client.put(f"/v1/policies/{policy}", json={"ranker": "pdgd", "features": 2})
+    if case.method == "GET" and case.path.endswith("/items"):
+        running.client.post("/v1/policies/shop/items", json={"items": [{"id": "a", "fields": {"price": 1.0}}]})
+        case.query = {"item": "a"}
     if case.path.endswith("/rollback"):
         running.client.post("/v1/policies/shop/reset", params={"what": "ledger"})
         case.query = {**(case.query or {}), "version": 1 + number % 3}
