@@ -64,8 +64,8 @@ class FairExp(Around):
     shown unchanged; more slack may change it. With a tolerance of infinity, and `ties="draw"`, every draw is.
 
     `search` is how the ranking is found. "exact" finds the least added regret of all that keep the draw's order inside
-    groups. "fairswap" is the paper's procedure, which never costs less: each template within the tolerance is met by
-    moving documents between the host's blocks. It takes one constraint, no pins, and spends no slack.
+    groups. "fairswap" is the paper's procedure, which sometimes costs more: each template within the tolerance is met
+    by moving documents between the host's blocks. It takes one constraint, no pins, and spends no slack.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the

@@ -1,7 +1,6 @@
 """FairSwap, the search of the FairExp paper: every fair template by itself, met by moving documents between blocks.
 
-It is here to be compared with `best_ranking`, which finds the least added regret of all templates at once and never
-costs more.
+It is here to be compared with `best_ranking`, which takes all templates at once: see docs/paper.md.
 """
 
 from __future__ import annotations
