@@ -50,8 +50,8 @@ class FairExp(Around):
     `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
     `tolerance`, unless no ranking of that query's candidates is found that allows it; such a round is not `qualified`,
     shows the least unfair ranking found, and says in `Ranking.proof` what is proven (see `PROOFS`). `beta` is how much
-    exposure group 0 is owed for each unit of group 1; `shares` says the same for any number of groups. `exposure` is the
-    attention by position; `ties`, `scope` and `effort` are those of `best_template`.
+    exposure group 0 is owed for each unit of group 1; `shares` says the same for any number of groups. `exposure` is
+    the attention by position; `ties`, `scope` and `effort` are those of `best_template`.
 
     `slack` is what a round may spend on being fairer than it must. Within a narrow tolerance that is added regret, so
     many certain orders for as many candidates as are shown, twice that for twice as many, and is spent on coming

@@ -160,9 +160,9 @@ def found_templates(
                 continue
             else:
                 search.owed.begin(spent, shares, np.array([tolerance]))
-                known, (limit,), (gap_bound,) = least_gaps(search, groups[order[: len(exposure)]], rules.effort)
-                search.around(max(limit, tolerance), known, effort)
-                resolution = 0.0
+                known, limits, bounds = least_gaps(search, groups[order[: len(exposure)]], rules.effort)
+                search.around(max(float(limits[0]), tolerance), known, effort)
+                gap_bound, resolution = float(bounds[0]), 0.0
             shown, template, regret, after, gap = search.answer()
             met = within(gap, tolerance)
             exact = search.bound >= regret and ((met and not fairest) or is_least(gap, gap_bound + resolution))

@@ -7,6 +7,8 @@ cdef int64_t MOST_GROUPS
 cdef int64_t LOOKS
 cdef int64_t SWEEPS
 cdef double NOISE
+cdef double FIRST
+cdef double GROWTH
 cdef double LITTLE
 cdef uint64_t SEED
 
@@ -52,6 +54,7 @@ cdef class LeastGap:
     cdef void enter_gaps(self) noexcept nogil
     cdef bint is_met(self, int64_t c) noexcept nogil
     cdef void lower_gap(self, int64_t c) noexcept nogil
+    cdef void seek_least(self, int64_t c) noexcept nogil
     cdef void fill_top(self, int64_t c, int64_t number) noexcept nogil
     cdef void even_out(self) noexcept nogil
     cdef bint would_even_out(self, int64_t one, int64_t other, double amount) noexcept nogil
@@ -65,4 +68,5 @@ cdef class LeastGap:
     cdef bint fits(self, int64_t u, int64_t v) noexcept nogil
     cdef void enter(self, int64_t u, int64_t v) noexcept nogil
     cdef double least_possible(self, int64_t c) noexcept nogil
+    cdef double bound_by_top(self, int64_t c) noexcept nogil
     cdef double bound_by_set(self, int64_t c) noexcept nogil

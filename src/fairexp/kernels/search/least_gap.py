@@ -19,6 +19,9 @@ MOST_GROUPS = 10
 SEED = 0x1E3779B97F4A7C15
 """Times the number of a way to fill the top, what its chances begin with."""
 
+FIRST, GROWTH = 1e-3, 1.3
+"""The first limit within which the least gap is looked for, in parts of all exposure, and from one to the next."""
+
 NOISE = 5.0
 """The most that noise adds to what a class needs, in parts of the position's exposure."""
 
@@ -142,7 +145,17 @@ class LeastGap:
         if not self.is_met(c):
             self.looks = 0
             self.fill_top(c, 0)
-            self.seek(c, INFINITY)
+            self.seek_least(c)
+
+    def seek_least(self, c):
+        """Look for the pair of words with the least gap of demand c, within limits that rise from what is possible."""
+        limit: cython.double = max(self.bound[c], self.owed.tolerance[c], FIRST * self.round.total)
+        before: cython.double = self.gap[c]
+        while limit < before and self.gap[c] == before:
+            self.seek(c, limit)
+            limit *= GROWTH
+        if self.gap[c] == before:
+            self.seek(c, before)
 
     def fill_top(self, c, number):
         """Fill the list in the way of this number, so that demand c and those before it may come within their limits.
@@ -240,7 +253,7 @@ class LeastGap:
         """Look for pairs of words with a smaller gap of demand c, of at most `limit` and until it is met."""
         self.owed.narrow(c, min(self.gap[c] - 2.0 * slack, limit))
         u: int64_t = 0
-        while u < self.upper.classes.shape[0] and not self.is_met(c):
+        while u < self.upper.classes.shape[0] and not self.is_met(c) and self.gap[c] > self.bound[c] + 2.0 * slack:
             if self.n_top > 0 and self.looks > self.max_looks:
                 break
             if not (self.stand_after(u) and self.pair_up(u, c)):
@@ -306,7 +319,7 @@ class LeastGap:
 
     def least_possible(self, c):
         """A bound on the gap of demand c: what sets of its groups lack although they have all the best positions."""
-        first, last, found = self.owed.start[c], self.owed.start[c + 1], 0.0
+        first, last, found = self.owed.start[c], self.owed.start[c + 1], max(self.bound_by_top(c), 0.0)
         n_groups = last - first
         self.inside[:] = False
         if n_groups > MOST_GROUPS:
@@ -323,6 +336,19 @@ class LeastGap:
                 self.inside[w] = (number >> (w - first)) & 1
             found = max(found, self.bound_by_set(c))
         return found
+
+    def bound_by_top(self, c):
+        """The least gap of demand c as far as the position with most exposure tells: some group has it."""
+        highest = self.top_sums[1]
+        bound: cython.double = INFINITY
+        self.owed.narrow(c, 1.0)
+        for a in range(self.round.n_groups):
+            w = self.owed.column[a, c]
+            room = self.owed.upper[w] - self.owed.middle[w]
+            if self.round.size[a] > 0:
+                bound = min(bound, (self.owed.spent[w] + highest - self.owed.middle[w] - slack) / max(room, slack))
+        self.owed.narrow(c, INFINITY)
+        return bound
 
     def bound_by_set(self, c):
         """The least gap of demand c as far as the groups `inside` tell, which together get no more than so much.
