@@ -29,7 +29,6 @@ from fairexp.randomness import Seed
 from fairexp.rankers.base import Ranker
 from fairexp.rankers.explorer import Explorer
 from fairexp.rankers.matching import Matching
-from fairexp.rankers.pairrank import PairRank
 from fairexp.rankers.parts.traits import TradeOff
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_measured, check_choice, check_number
@@ -136,16 +135,15 @@ class FairExp(Around):
         self._warn_of_coarse_grid()
 
     @classmethod
-    def paper(cls, n_features: int, *, seed: Seed = None, **others: Any) -> Self:
-        """FairExp-PairRank with `paper_settings`; `others` are further parameters, its own or PairRank's.
+    def paper(cls, host: Explorer, **parameters: Any) -> Self:
+        """FairExp with `paper_settings` around `host`; `parameters` are further ones, or replace some.
 
-        >>> ranker = FairExp.paper(3, beta=1.22, alpha=0.01)
+        >>> from fairexp import PairRank
+        >>> ranker = FairExp.paper(PairRank.paper(3, alpha=0.01), beta=1.22)
         >>> ranker.search, ranker.host.alpha
         ('fairswap', 0.01)
         """
-        own = {key: value for key, value in others.items() if key in cls._defaults()}
-        hosts = {key: value for key, value in others.items() if key not in own}
-        return cls(PairRank.paper(n_features, **hosts), **{**cls.paper_settings, **own}, seed=seed)
+        return cls(host, **{**cls.paper_settings, **parameters})
 
     @property
     def tolerance(self) -> float:
