@@ -34,9 +34,7 @@ __all__ = [
 ]
 
 RECIPROCAL = "reciprocal"
-ONE_PLACE = (
-    "Leave it out, or build the ranker with the same: a promise is kept only by the measure that it was made in."
-)
+ONE_PLACE = "Leave it out, or build the ranker with the same: a tolerance holds only by the ranker's own targets."
 
 DEFAULTS = {"tolerance": 0.1}
 """What a parameter without a default of its own gets."""
