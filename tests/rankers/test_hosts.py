@@ -158,7 +158,8 @@ def test_toprank_compares_shown_with_unshown_and_no_others_than_its_layer():
     ranking = ranker.rank(query(4))
     assert set(ranking.shown) == {0, 1}
     ranker.update(ranking, ranking.shown == 0)
-    assert (tables["lead"] - before)[0].tolist() == [0, 1, 0, 0]
+    after = ranker.queries.records["q"].tables["lead"]
+    assert (after - before)[0].tolist() == [0, 1, 0, 0]
 
 
 def test_layers_do_not_make_all_orders_between_them_certain():
