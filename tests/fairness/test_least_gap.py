@@ -85,7 +85,7 @@ def test_the_least_gap_of_few_candidates_is_found_and_proven_whatever_the_effort
     assert n_missed > 100
 
 
-@pytest.mark.parametrize(("sizes", "length"), [((30, 2, 2), 24), ((9, 9), 18), ((40, 1, 1, 1), 40), ((6, 6, 6), 11)])
+@pytest.mark.parametrize(("sizes", "length"), [((30, 2, 1), 24), ((9, 9), 18), ((24, 1, 1, 1), 24), ((6, 6, 6), 11)])
 def test_long_lists_of_few_templates_are_all_compared(sizes, length):
     """Up to a million templates, where parts have more words than usual or documents of a group are few."""
     rng = np.random.default_rng(length)

@@ -47,6 +47,9 @@ cdef class LeastGap:
     cdef int64_t[::1] list
     cdef double[::1] weight
     cdef double[::1] charged
+    cdef double[::1] low
+    cdef double[::1] high
+    cdef double below
     cdef double[::1] top_sums
     cdef unsigned char[::1] inside
 
@@ -64,6 +67,7 @@ cdef class LeastGap:
     cdef double draw(self) noexcept nogil
     cdef void seek(self, int64_t c, double limit) noexcept nogil
     cdef bint stand_after(self, int64_t u) noexcept nogil
+    cdef bint narrow_ends(self, int64_t c) noexcept nogil
     cdef bint pair_up(self, int64_t u, int64_t c) noexcept nogil
     cdef bint fits(self, int64_t u, int64_t v) noexcept nogil
     cdef void enter(self, int64_t u, int64_t v) noexcept nogil

@@ -89,7 +89,8 @@ class LeastGap:
     """The `template` (k,) of the least gaps found, demand by demand, each of at least its `bound` (C,).
 
     A demand within its tolerance is met, whatever its gap. The `upper` and the `lower` words are those of the last
-    positions, below the `top`. By class (m,): how many are `gone` in the top. By column (W,): what is `charged` there.
+    positions, below the top. By class (m,): how many are `gone` in the top. By column (W,): what is `charged` there,
+    and between what it may end after an upper word, `low` and `high`. All positions `below` the top have so much exposure.
     """
 
     def __init__(self, round, owed, exchanges, upper, lower):
@@ -98,7 +99,7 @@ class LeastGap:
         self.template, self.list = np.zeros((2, self.round.k), dtype=np.int64)
         self.gap, self.bound = np.zeros((2, self.owed.n_demands))
         self.gone = np.zeros(self.round.n_groups, dtype=np.int64)
-        self.weight = np.zeros(self.owed.n_columns)
+        self.weight, self.low, self.high = np.zeros((3, self.owed.n_columns))
         self.charged, self.inside = np.zeros(self.owed.n_columns), np.zeros(self.owed.n_columns, dtype=np.uint8)
         self.top_sums = np.concatenate([[0.0], np.cumsum(-np.sort(-np.asarray(self.round.P)))])
 
@@ -178,6 +179,9 @@ class LeastGap:
             self.gone[self.list[p]] -= 1
             self.owed.add(self.list[p], -self.round.P[p])
         self.charged[:] = self.owed.E
+        self.below = 0.0
+        for p in range(self.n_top, self.round.k):
+            self.below += self.round.P[p]
 
     def even_out(self):
         """Change the list for the better: positions exchange their classes, or one goes to another class."""
@@ -264,20 +268,45 @@ class LeastGap:
         self.looks += 1
         for w in range(self.owed.n_columns):
             self.owed.E[w] = self.charged[w] + self.upper.gain[u, w]
-            if self.owed.E[w] + self.lower.least[w] > self.owed.upper[w]:
-                return False
-            if self.owed.E[w] + self.lower.most[w] < self.owed.lower[w]:
+        for c in range(self.owed.n_demands):
+            if not self.narrow_ends(c):
                 return False
         for a in range(self.round.n_groups):
             if self.gone[a] + self.upper.count[u, a] > self.round.size[a]:
                 return False
         return True
 
+    def narrow_ends(self, c):
+        """Narrow between what the groups of demand c may end: nobody loses, so that those ahead pull up the others.
+
+        Returns whether lower words may lead there.
+        """
+        first, last, limit = self.owed.start[c], self.owed.start[c + 1], self.owed.limit[c] + slack
+        left: cython.double = 0.0
+        least: cython.double = 0.0
+        for w in range(first, last):
+            least = max(self.owed.lower[w], self.owed.E[w] + self.lower.least[w])
+            for h in range(first, last):
+                if h > w:
+                    least = max(least, self.owed.ratio[w, h] * self.owed.E[h] - limit)
+                elif h < w:
+                    least = max(least, self.owed.ratio[w, h] * (self.owed.E[h] - limit))
+            if least > self.owed.E[w] + self.lower.most[w] + slack:
+                return False
+            self.low[w] = least
+            left += self.charged[w] - least
+        left += self.below
+        for w in range(first, last):
+            self.high[w] = min(self.owed.upper[w], self.low[w] + left + slack)
+            if self.high[w] < self.low[w] - slack:
+                return False
+        return True
+
     def pair_up(self, u, c):
         """Look for a lower word to an upper one that lowers the gap of demand c; whether there is one."""
         w, other = self.lower.first, self.lower.second
-        low, high = self.owed.lower[w] - self.owed.E[w], self.owed.upper[w] - self.owed.E[w]
-        least, most = self.owed.lower[other] - self.owed.E[other], self.owed.upper[other] - self.owed.E[other]
+        low, high = self.low[w] - slack - self.owed.E[w], self.high[w] + slack - self.owed.E[w]
+        least, most = self.low[other] - slack - self.owed.E[other], self.high[other] + slack - self.owed.E[other]
         for b in range(self.lower.low.shape[0]):
             if self.lower.high[b] < low or self.lower.low[b] > high:
                 continue
@@ -298,7 +327,7 @@ class LeastGap:
         for i in range(self.owed.watched.shape[0]):
             w = self.owed.watched[i]
             after = self.owed.E[w] + self.lower.gain[v, w]
-            if after < self.owed.lower[w] or after > self.owed.upper[w]:
+            if after < self.low[w] - slack or after > self.high[w] + slack:
                 return False
         for a in range(self.round.n_groups):
             if self.gone[a] + self.upper.count[u, a] + self.lower.count[v, a] > self.round.size[a]:
