@@ -90,7 +90,7 @@ class LeastGap:
 
     A demand within its tolerance is met, whatever its gap. The `upper` and the `lower` words are those of the last
     positions, below the top. By class (m,): how many are `gone` in the top. By column (W,): what is `charged` there,
-    and between what it may end after an upper word, `low` and `high`. All positions `below` the top have so much exposure.
+    and between what it may end after an upper word, `low` and `high`. Positions `below` the top have so much exposure.
     """
 
     def __init__(self, round, owed, exchanges, upper, lower):
