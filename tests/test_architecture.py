@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import PICTURES, ROOT, SOURCES, Footsteps, modules, picture
+from tests.architecture import PICTURES, ROOT, Footsteps, modules, picture
 from tests.walks import over_http, through_simulate, through_the_library
 
 PAGE = ROOT / "docs" / "architecture.md"
-MOST_MODULES = 13
-"""In one folder, its `__init__` not counted."""
 
 
 @pytest.fixture
@@ -35,12 +33,6 @@ def test_the_pictures_are_those_of_the_code(folder: str) -> None:
     assert picture(folder) in PAGE.read_text(encoding="utf-8"), (
         "docs/architecture.md shows other arrows than the code has: `python -m tests.architecture` draws them anew"
     )
-
-
-def test_no_folder_holds_too_many_modules() -> None:
-    folders = [path for path in SOURCES.rglob("*") if (path / "__init__.py").exists()]
-    counts = {str(path.relative_to(SOURCES)): len(list(path.glob("*.py"))) - 1 for path in folders}
-    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
 
 
 def test_a_query_through_the_library(footsteps: Footsteps) -> None:
