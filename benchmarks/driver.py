@@ -82,6 +82,7 @@ class _Nowhere:
     """A store that forgets."""
 
     place = "nowhere"
+    writers = 1
 
     def write(self, name: str, text: str) -> None: ...
 

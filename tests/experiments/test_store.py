@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import threading
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from fairexp.errors import ArgumentError
 from fairexp.experiments.run.records import Records
 from fairexp.experiments.run.task import Outcome
 from fairexp.experiments.store import Store, open_records_store, read_json, write_json
+from tests.waiting import SECONDS
 
 
 @pytest.fixture(params=["folder", "memory", "file"])
@@ -69,3 +72,72 @@ def test_places_that_make_no_sense(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     with pytest.raises(ArgumentError, match="nowhere://x"):
         open_records_store("nowhere://x")
+
+
+class Meeting:
+    """A store far away: no write ends before `n` are under way; the barrier breaks where they come one by one."""
+
+    def __init__(self, n: int) -> None:
+        self.place, self.writers = "far://away", n
+        self.texts: dict[str, str] = {}
+        self._barrier = threading.Barrier(n)
+
+    def write(self, name: str, text: str) -> None:
+        self._barrier.wait(SECONDS)
+        self.texts[name] = text
+
+    def read(self, name: str) -> str | None:
+        return self.texts.get(name)
+
+    def names(self, folder: str) -> set[str]:
+        return {name.removeprefix(f"{folder}/") for name in self.texts if name.startswith(f"{folder}/")}
+
+    def delete(self, name: str) -> None:
+        self.texts.pop(name, None)
+
+
+def test_records_far_away_are_kept_in_parallel_and_all_are_there_when_read() -> None:
+    records = Records(Meeting(4))
+    for number in range(8):
+        records.keep(Outcome(f"a@{number}", record={"result": {"number": number}}))
+    assert records.done() == {f"a@{number}" for number in range(8)}
+    assert records.read("a@5") == {"result": {"number": 5}}
+
+
+def test_outcomes_of_one_run_are_kept_in_their_order() -> None:
+    pytest.importorskip("fsspec")
+    records = Records(open_records_store(f"memory://{uuid.uuid4()}/r"))
+    for number in range(20):
+        records.keep(Outcome(f"a@{number}", error="broke", trace="..."))
+        records.keep(Outcome(f"a@{number}", record={"result": {}}))
+    assert len(records.done()) == 20 and not records.failed()
+
+
+def test_a_record_that_cannot_be_kept_is_told() -> None:
+    class Full(Meeting):
+        def write(self, name: str, text: str) -> None:
+            raise OSError("no space left")
+
+    records = Records(Full(4))
+    records.keep(Outcome("a@1", record={"result": {}}))
+    with pytest.raises(OSError, match="no space left"):
+        records.settle()
+    with pytest.raises(OSError, match="no space left"):
+        for number in range(5):
+            records.keep(Outcome(f"a@{number}", record={"result": {}}))
+
+
+def test_a_folder_far_away_is_not_made_again_for_every_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
+    made, plain = [], memory.makedirs
+
+    def makedirs(self: Any, path: str, exist_ok: bool = False) -> None:
+        made.append(path)
+        plain(self, path, exist_ok=exist_ok)
+
+    monkeypatch.setattr(memory, "makedirs", makedirs)
+    records = Records(open_records_store(f"memory://{uuid.uuid4()}/r"))
+    for number in range(100):
+        records.keep(Outcome(f"a/b@{number}", record={"result": {}}))
+    assert len(records.done()) == 100
+    assert len(made) <= records.store.writers  # all of them may begin at once

@@ -119,12 +119,15 @@ class Stage:
         self.watch(progress)
         if self.began is None and missing:
             self.began = self.clock()
-        for outcome in self.executor.run([Task(key, run.settings, self.paths) for key, run in missing.items()]):
-            self.records.keep(outcome)
-            self._note(progress, missing[outcome.key], outcome)
-            passed = self.clock() - (self.began or 0.0)
-            progress.seconds_left = self.time_left.seconds(passed=passed, jobs=self.executor.jobs)
-            self.watch(progress)
+        try:
+            for outcome in self.executor.run([Task(key, run.settings, self.paths) for key, run in missing.items()]):
+                self.records.keep(outcome)
+                self._note(progress, missing[outcome.key], outcome)
+                passed = self.clock() - (self.began or 0.0)
+                progress.seconds_left = self.time_left.seconds(passed=passed, jobs=self.executor.jobs)
+                self.watch(progress)
+        finally:
+            self.records.settle()
 
     def _note(self, progress: Progress, run: Run, outcome: Outcome) -> None:
         progress.done += 1

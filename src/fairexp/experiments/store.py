@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +20,8 @@ class Store(Protocol):
     """Text by name; names are paths with slashes."""
 
     place: str
+    writers: int
+    """How many threads may write at once: each write takes round trips where the place is far."""
 
     def write(self, name: str, text: str) -> None:
         """Keep `text`; no reader ever sees half of it."""
@@ -59,6 +63,8 @@ def read_json(store: Store, name: str) -> Json | None:
 class FolderStore:
     """Records in a local folder: each is written beside its place, brought to the disk, and moved there."""
 
+    writers = 1
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.place = str(folder)
@@ -94,7 +100,12 @@ class FolderStore:
 
 
 class RemoteStore:
-    """Records at a URL: each is written beside its place and moved there, so that a kill leaves a draft at most."""
+    """Records at a URL: each is written beside its place and moved there, so that a kill leaves a draft at most.
+
+    Every thread has a file system of its own, as fsspec has it: not all of them may be shared.
+    """
+
+    writers = 16
 
     def __init__(self, url: str) -> None:
         try:
@@ -104,10 +115,19 @@ class RemoteStore:
                 f"records: {url!r} needs fsspec; run: pip install 'fairexp[remote]', or give a local folder"
             ) from error
         self.place = url
+        self._open = url_to_fs
+        self._own = threading.local()
+        self._folders: set[str] = set()
         try:
-            self._files, self._top = url_to_fs(url)
+            self._own.files, self._top = url_to_fs(url)
         except (ValueError, ImportError) as error:
             raise ArgumentError("records", repr(url), "a folder, or a URL that fsspec can open", str(error)) from error
+
+    @property
+    def _files(self) -> Any:
+        if not hasattr(self._own, "files"):
+            self._own.files, _ = self._open(self.place)
+        return self._own.files
 
     def _path(self, name: str) -> str:
         return f"{self._top.rstrip('/')}/{name}"
@@ -115,7 +135,9 @@ class RemoteStore:
     def write(self, name: str, text: str) -> None:
         path = self._path(name)
         folder, _, _ = path.rpartition("/")
-        self._files.makedirs(folder, exist_ok=True)
+        if folder not in self._folders:
+            self._files.makedirs(folder, exist_ok=True)
+            self._folders.add(folder)
         draft = f"{folder}/.{secrets.token_hex(6)}{_DRAFT}"
         self._files.pipe_file(draft, text.encode("utf-8"))
         self._files.mv(draft, path)
@@ -134,5 +156,5 @@ class RemoteStore:
         return {path.lstrip("/").removeprefix(top).lstrip("/") for path in found}
 
     def delete(self, name: str) -> None:
-        if self._files.exists(self._path(name)):
+        with suppress(FileNotFoundError):
             self._files.rm_file(self._path(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from fairexp.experiments.plan.run import Run
@@ -15,21 +16,50 @@ RUNS, FAILURES, OVERVIEW = "runs", "failures", "experiment.json"
 
 
 class Records:
-    """What a store holds of an experiment's runs, by key."""
+    """What a store holds of an experiment's runs, by key.
+
+    Where a store takes several writers, `keep` returns before the record is there. Whatever reads waits for it; so does
+    `settle`, to be called before the process ends. What a kill loses on the way is played again.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._writers = ThreadPoolExecutor(store.writers, thread_name_prefix="fairexp-records")
+        self._writing: dict[str, Future[None]] = {}
 
     def done(self) -> set[str]:
         """The keys of runs with a record."""
+        self.settle()
         return {name.removesuffix(".json") for name in self.store.names(RUNS) if name.endswith(".json")}
 
     def failed(self) -> set[str]:
         """The keys of runs that ended with an error."""
+        self.settle()
         return {name.removesuffix(".json") for name in self.store.names(FAILURES) if name.endswith(".json")}
 
     def keep(self, outcome: Outcome) -> None:
-        """Keep what came of a run; a success takes the place of an earlier failure."""
+        """Keep what came of a run; a success takes the place of an earlier failure.
+
+        The error of an earlier outcome that could not be kept is raised here or by whatever waits next.
+        """
+        if self.store.writers == 1:
+            self._write(outcome)
+            return
+        if outcome.key in self._writing:
+            self.settle()
+        for key, writing in list(self._writing.items()):
+            if not writing.done() and len(self._writing) < self.store.writers:
+                break
+            del self._writing[key]
+            writing.result()
+        self._writing[outcome.key] = self._writers.submit(self._write, outcome)
+
+    def settle(self) -> None:
+        """Wait until all that was handed to `keep` is there."""
+        while self._writing:
+            self._writing.pop(next(iter(self._writing))).result()
+
+    def _write(self, outcome: Outcome) -> None:
         if outcome.record is not None:
             write_json(self.store, f"{RUNS}/{outcome.key}.json", outcome.record)
             self.store.delete(f"{FAILURES}/{outcome.key}.json")
@@ -39,6 +69,7 @@ class Records:
 
     def read(self, key: str) -> Json | None:
         """The record of a run; None where there is none that can be read."""
+        self.settle()
         return read_json(self.store, f"{RUNS}/{key}.json")
 
     def validation_ndcg(self, key: str) -> float | None:
@@ -48,6 +79,7 @@ class Records:
 
     def failure(self, key: str) -> Json | None:
         """The error that a run ended with."""
+        self.settle()
         return read_json(self.store, f"{FAILURES}/{key}.json")
 
     def write_overview(self, overview: Json) -> None:
