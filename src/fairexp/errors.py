@@ -70,6 +70,22 @@ class RunExistsError(FairexpError):
     """A folder that already holds a run would have been overwritten."""
 
 
+class ClusterLostError(FairexpError):
+    """The head of a Ray cluster no longer answers."""
+
+    def __init__(self, address: str | None) -> None:
+        self.address = address
+        where = "" if address is None else f" at {address}"
+        super().__init__(
+            f"the head of the Ray cluster{where} no longer answers. Runs that ended are kept: "
+            "start the cluster again, and the same command resumes."
+        )
+
+    def __reduce__(self) -> tuple[type[ClusterLostError], tuple[str | None]]:
+        """What a process sends to another."""
+        return type(self), (self.address,)
+
+
 class MissingExtraError(FairexpError, ImportError):
     """An optional part of fairexp was used without its extra being installed."""
 

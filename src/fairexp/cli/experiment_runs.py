@@ -69,12 +69,12 @@ def conduct_watched(
     from fairexp.experiments.run.executors import open_executor
 
     console = error_console()
-    executor = open_executor(on, jobs=jobs)
     watcher = Watching(console)
 
     def tell(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
+    executor = open_executor(on, jobs=jobs, tell=tell)
     try:
         conduct(
             experiment,
@@ -126,10 +126,14 @@ def show_plan(experiment: Experiment, records: Records, *, folders: Sequence[Pat
     from fairexp.experiments.run.probes import try_kinds
 
     console = error_console()
-    executor = open_executor(on, jobs=jobs)
+
+    def tell(line: str) -> None:
+        console.print(line, style="dim", markup=False, soft_wrap=True)
+
+    executor = open_executor(on, jobs=jobs, tell=tell)
     paths = search_paths(folders)
     experiment = located(experiment, home(folders))
-    folds = prepare(experiment, tell=lambda line: console.print(line, style="dim", markup=False))
+    folds = prepare(experiment, tell=tell)
     for note in try_kinds(experiment, folds, executor, paths=paths):
         console.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
     console.print("measuring how long each kind of run takes", style="dim")

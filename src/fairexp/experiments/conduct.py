@@ -120,7 +120,7 @@ class Stage:
         if self.began is None and missing:
             self.began = self.clock()
         try:
-            for outcome in self.executor.run([Task(key, run.settings, self.paths) for key, run in missing.items()]):
+            for outcome in self.executor.run([Task.of(run, self.paths) for run in missing.values()]):
                 self.records.keep(outcome)
                 self._note(progress, missing[outcome.key], outcome)
                 passed = self.clock() - (self.began or 0.0)

@@ -121,3 +121,8 @@ def _defaults(ranker: str) -> dict[str, Any]:
 def user_content(user: str) -> str:
     """All that a user is: a preset's name, or what a file holds, wherever it lies."""
     return user if user in PRESET_NAMES else Path(user).read_text(encoding="utf-8")
+
+
+def user_digest(user: str) -> str:
+    """By which the same user is known elsewhere."""
+    return hashlib.blake2b(user_content(user).encode(), digest_size=8).hexdigest()

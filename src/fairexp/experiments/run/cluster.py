@@ -2,67 +2,119 @@
 
 from __future__ import annotations
 
-from collections import deque
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any
 
-from fairexp.errors import ArgumentError, MissingExtraError
-from fairexp.experiments.run.task import Outcome, perform
+from fairexp.errors import ArgumentError, ClusterLostError, MissingExtraError
+from fairexp.experiments.run.ray_driver import ENDED, ERROR, JOBS, OUTCOME, READY, STARTED, STOP, TELL, drive
+from fairexp.experiments.run.task import perform
+from fairexp.simulation.pool.processes import CONTEXT, SINGLE_THREADS, deaf_to_interrupts, environment
 
-RETRIES = 3
-"""How often Ray plays a run again whose worker or machine died."""
-_ENVIRONMENT = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+SILENCE_SECONDS = 10.0
+"""Without any message for so long, the driver hangs: it sends one every second."""
+START_SECONDS = 120.0
+"""For importing Ray, and for starting a cluster of this machine's own."""
+END_SECONDS = 3.0
 
 
 class RayCluster:
     """Carries tasks out on the cluster at `address`, or on one of this machine's own where that is None.
 
-    The data's folder must be at the same path on every machine; worlds need none. Records travel back to this process,
-    which keeps them.
+    The data's folder must be at the same path on every machine; worlds need none. A node whose data are missing or
+    differ is left out, and so is one that dies; `tell` hears of it, and their runs go elsewhere. Records travel back to
+    this process, which keeps them. Ray runs in a separate process: where its head is gone, Ray ends or blocks the
+    process that uses it.
     """
 
-    def __init__(self, address: str | None = None) -> None:
-        try:
-            self._ray: Any = import_module("ray")
-        except ImportError as error:
-            raise MissingExtraError("--on ray: Ray is not installed; run: pip install 'fairexp[ray]'") from error
-        if not self._ray.is_initialized():
-            try:
-                self._ray.init(
-                    address=address, log_to_driver=False, include_dashboard=False if address is None else None
-                )
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                expected = "the address of a running Ray cluster, such as 10.0.0.1:6379 or auto"
-                raise ArgumentError("--on", f"ray={address}", expected, " ".join(str(error).split())) from error
+    def __init__(self, address: str | None = None, *, tell: Callable[[str], object] = lambda line: None) -> None:
+        if find_spec("ray") is None:
+            raise MissingExtraError("--on ray: Ray is not installed; run: pip install 'fairexp[ray]'")
+        self._address, self._tell = address, tell
+        self._jobs = 1
+        self._connect()
 
     @property
     def jobs(self) -> int:
-        """How many runs the cluster plays at once: one for each of its cores."""
-        return max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
+        """How many runs the cluster plays at once: one for each core of the nodes that take part."""
+        return self._jobs
 
     def run(self, tasks: Sequence[Any], *, work: Callable[[Any], Any] = perform) -> Iterator[Any]:
         """What `work` returns for each task, in the order in which they come to an end."""
-        options = {"num_cpus": 1, "max_retries": RETRIES, "runtime_env": {"env_vars": _ENVIRONMENT}}
-        remote = self._ray.remote(**options)(work)
-        waiting = deque(tasks)
-        running: dict[Any, Any] = {}
+        if not self._end.alive:
+            self._connect()
+        ended = False
         try:
-            while waiting or running:
-                while waiting and len(running) < 2 * self.jobs:  # a few in store, so that no core waits for us
-                    task = waiting.popleft()
-                    running[remote.remote(task)] = task
-                done, _ = self._ray.wait(list(running), num_returns=1)
-                for reference in done:
-                    yield self._fetched(reference, running.pop(reference))
+            self._send((list(tasks), work))
+            while True:
+                kind, content = self._hear(SILENCE_SECONDS)
+                if kind == ENDED:
+                    ended = True
+                    return
+                if kind == OUTCOME:
+                    yield content
         finally:
-            for reference in running:
-                self._ray.cancel(reference, force=True)
+            if not ended:
+                self._end()
 
-    def _fetched(self, reference: Any, task: Any) -> Any:
+    def _connect(self) -> None:
+        self._pipe, theirs = CONTEXT.Pipe()
+        process = CONTEXT.Process(target=drive, args=(self._address, theirs), daemon=True)
+        with environment(SINGLE_THREADS), deaf_to_interrupts():
+            process.start()
+        theirs.close()
+        self._end = weakref.finalize(self, _end, self._pipe, process)
         try:
-            return self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            return Outcome(
-                task.key, error=f"{type(error).__name__}: its workers died {RETRIES + 1} times", trace=str(error)
-            )
+            kind, limit = "", START_SECONDS
+            while kind != READY:
+                kind, _ = self._hear(limit)
+                limit = SILENCE_SECONDS if kind == STARTED and self._address is not None else START_SECONDS
+        except ClusterLostError as error:
+            self._end()
+            raise ArgumentError(
+                "--on",
+                "ray" if self._address is None else f"ray={self._address}, where no Ray cluster answers",
+                "the address of a running Ray cluster, such as 10.0.0.1:6379 or auto",
+            ) from error
+        except BaseException:
+            self._end()
+            raise
+
+    def _hear(self, seconds: float) -> tuple[str, Any]:
+        """The next message of the driver; what it tells is handed on, and errors are raised."""
+        try:
+            if not self._pipe.poll(seconds):
+                raise EOFError
+            kind, content = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise ClusterLostError(self._address) from error
+        if kind == ERROR:
+            raise ClusterLostError(self._address) if isinstance(content, ClusterLostError) else content
+        if kind == TELL:
+            self._tell(content)
+        elif kind in (READY, JOBS):
+            self._jobs = content
+        return kind, content
+
+    def _send(self, message: Any) -> None:
+        try:
+            self._pipe.send(message)
+        except OSError as error:
+            raise ClusterLostError(self._address) from error
+
+
+def _end(pipe: Connection, process: BaseProcess) -> None:
+    """End the driver: in peace where it hears, so that Ray frees what it holds, and else by force."""
+    try:
+        pipe.send(STOP)
+        while pipe.poll(END_SECONDS):
+            pipe.recv()  # it may wait for a reader
+    except (EOFError, OSError):
+        pass  # it is gone, or closed its end
+    process.join(END_SECONDS)
+    process.kill()
+    process.join()
+    pipe.close()

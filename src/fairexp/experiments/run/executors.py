@@ -18,13 +18,18 @@ class Executor(Protocol):
         """What `work` returns for each task, in the order in which they come to an end."""
 
 
-def open_executor(on: str = "local", *, jobs: int | None = None) -> Executor:
-    """The executor for "local", "ray" (a cluster of this machine's own) or "ray=ADDRESS"."""
+def open_executor(
+    on: str = "local", *, jobs: int | None = None, tell: Callable[[str], object] = lambda line: None
+) -> Executor:
+    """The executor for "local", "ray" (a cluster of this machine's own) or "ray=ADDRESS".
+
+    `tell` hears of nodes that die or are left out.
+    """
     kind, separator, address = on.partition("=")
     if kind == "ray" and (address or not separator):
         from fairexp.experiments.run.cluster import RayCluster
 
-        return RayCluster(address or None)
+        return RayCluster(address or None, tell=tell)
     if on == "local":
         from fairexp.experiments.run.local import LocalProcesses
 

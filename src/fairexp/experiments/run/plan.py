@@ -115,7 +115,7 @@ def _longer(lines: Sequence[Line], probes: Sequence[Run], budget: float) -> dict
 def _probed(
     runs: Sequence[Run], seconds: Mapping[str, float], executor: Executor, paths: tuple[str, ...]
 ) -> dict[str, Pace]:
-    asked = [Probe(run.key, run.settings, paths, seconds[run.key]) for run in runs]
+    asked = [Probe.of(run, paths, seconds=seconds[run.key]) for run in runs]
     return probe(asked, executor)
 
 

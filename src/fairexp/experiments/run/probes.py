@@ -118,7 +118,7 @@ def try_kinds(experiment: Experiment, folds: Folds, executor: Executor, *, paths
     """
     tried = {run.key: run for run in kinds(experiment, folds)}
     notes: dict[str, list[str]] = {}
-    for outcome in executor.run([Task(key, one.settings, paths) for key, one in tried.items()], work=try_one):
+    for outcome in executor.run([Task.of(one, paths) for one in tried.values()], work=try_one):
         one = tried[outcome.key]
         if outcome.error is not None:
             where = f"rankers.{one.ranker} ({parameters_text(one.parameters)}) on {one.data} with {one.user} users"

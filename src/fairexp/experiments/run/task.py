@@ -8,11 +8,11 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import fairexp
 from fairexp.experiments.plan.paths import GROUP_FILE
-from fairexp.experiments.plan.run import user_name
+from fairexp.experiments.plan.run import Run, user_digest, user_name
 from fairexp.fairness.ledger import within
 from fairexp.measures import (
     ADDED_REGRET,
@@ -38,11 +38,21 @@ POINTS = (MEAN_ONLINE_NDCG, HELDOUT_NDCG, UF, MAX_UF, TOTAL_ADDED_REGRET)
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent: the run's key, its settings, and folders to import rankers from."""
+    """What a worker is sent: the run's key, its settings, and folders to import rankers from.
+
+    On other machines, data and user must be those of `fingerprint` and `user_digest`.
+    """
 
     key: str
     settings: RunSettings
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...]
+    fingerprint: str
+    user_digest: str
+
+    @classmethod
+    def of(cls, run: Run, paths: tuple[str, ...], **more: Any) -> Self:
+        """The task of playing a run."""
+        return cls(run.key, run.settings, paths, run.fingerprint, user_digest(run.settings.user), **more)
 
 
 @dataclass(frozen=True)
