@@ -20,14 +20,16 @@ def test_from_a_run_to_a_run_of_others(fairexp: Run, tmp_path: Path) -> None:
     fairexp(*TINY, "--ranker", "pdgd", "--record", "all", "--draws", 4, "--out", learned)
     log, estimates = tmp_path / "log.parquet", tmp_path / "estimates.json"
     fairexp("export", "bandit", logged, "--out", log)
-    told = fairexp("evaluate", log, "--run", learned, "--out", estimates).stdout
+    evaluated = fairexp("evaluate", log, "--run", learned, "--out", estimates)
     found = json.loads(estimates.read_text())
-    assert found["rounds"] == 40 and found["ips"]["low"] <= found["ips"]["mean"] <= found["ips"]["high"]
+    assert found["rounds"] == 40 and found["ips"]["low"] is found["lists"]["low"] is None
+    assert "no intervals: the log is worth" in evaluated.stderr and "no interval by whole lists" in evaluated.stderr
     for name in ("ips", "snips", "dr", "logged"):
-        assert f"{found[name]['mean']:.4f}" in told
+        assert f"{found[name]['mean']:.4f}" in evaluated.stdout
     own = fairexp("evaluate", log, "--ranker", "random", "--out", estimates)
     found = json.loads(estimates.read_text())
     assert found["ips"]["mean"] == pytest.approx(found["logged"]["mean"]) and "mean weight 1.000" in own.stdout
+    assert found["ips"]["low"] <= found["ips"]["mean"] <= found["ips"]["high"] and "no interval" not in own.stderr
     fairexp("export", "trec", learned, "--out", tmp_path / "trec", "--part", "heldout", "--tag", "mine")
     line = (tmp_path / "trec" / "run.txt").read_text().splitlines()[0].split()
     assert line[1] == "Q0" and line[3] == "1" and line[5] == "mine"

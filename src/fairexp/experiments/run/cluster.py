@@ -16,6 +16,8 @@ from fairexp.simulation.pool.processes import CONTEXT, SINGLE_THREADS, deaf_to_i
 
 SILENCE_SECONDS = 10.0
 """Without any message for so long, the driver hangs: it sends one every second."""
+CONNECT_SECONDS = 6.0
+"""For connecting to a cluster that runs, once Ray is imported."""
 START_SECONDS = 120.0
 """For importing Ray, and for starting a cluster of this machine's own."""
 END_SECONDS = 3.0
@@ -71,8 +73,9 @@ class RayCluster:
             kind, limit = "", START_SECONDS
             while kind != READY:
                 kind, _ = self._hear(limit)
-                limit = SILENCE_SECONDS if kind == STARTED and self._address is not None else START_SECONDS
+                limit = CONNECT_SECONDS if kind == STARTED and self._address is not None else START_SECONDS
         except ClusterLostError as error:
+            process.kill()  # it may be waiting for what does not answer
             self._end()
             raise ArgumentError(
                 "--on",

@@ -13,6 +13,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from fairexp.data import WORLDS
 from fairexp.errors import ArgumentError, ClusterLostError, DataError
 from fairexp.experiments.plan.prepared import fingerprint
 from fairexp.experiments.plan.run import user_digest
@@ -258,6 +259,8 @@ def _checked_parts(data: DataSettings, validation: bool, expected: str) -> Parts
     parts = loaded_parts(data, validation)
     found = fingerprint(*parts)
     if found != expected:
-        place = data.folder or data.source
-        raise DataError(place, f"other contents than where the experiment was started ({found}, expected {expected})")
+        place, why = data.folder or data.source, ""
+        if data.source in WORLDS:
+            why = "; set OPENBLAS_NUM_THREADS=1 there, and use the same numpy and the same kind of processors"
+        raise DataError(place, f"other contents than where the experiment was started{why}")
     return parts
