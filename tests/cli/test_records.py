@@ -29,7 +29,6 @@ def test_from_a_run_to_a_run_of_others(fairexp: Run, tmp_path: Path) -> None:
     own = fairexp("evaluate", log, "--ranker", "random", "--out", estimates)
     found = json.loads(estimates.read_text())
     assert found["ips"]["mean"] == pytest.approx(found["logged"]["mean"]) and "mean weight 1.000" in own.stdout
-    assert found["ips"]["low"] <= found["ips"]["mean"] <= found["ips"]["high"] and "no interval" not in own.stderr
     fairexp("export", "trec", learned, "--out", tmp_path / "trec", "--part", "heldout", "--tag", "mine")
     line = (tmp_path / "trec" / "run.txt").read_text().splitlines()[0].split()
     assert line[1] == "Q0" and line[3] == "1" and line[5] == "mine"

@@ -132,7 +132,7 @@ def _warnings(found: Evaluation, target: Ranker) -> list[str]:
     from fairexp.offpolicy.estimates import MIN_ROUNDS
 
     told = []
-    needs = f"An interval takes {MIN_ROUNDS} effective rounds, some of them with clicks, and weights whose mean is 1."
+    needs = f"An interval takes {MIN_ROUNDS} effective rounds, of those with clicks too, and a mean weight of 1."
     if found.ips.low is None:
         told.append(
             f"no intervals: the log is worth {found.effective_rounds:,.0f} rounds of this ranker's own, with a mean "
