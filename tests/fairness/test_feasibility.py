@@ -107,9 +107,8 @@ def test_the_forecast_is_what_runs_come_to(name, tolerance):
     """The part of qualified rounds without learning against that of FairExp around PairRank that learns from clicks on
     relevant documents; both means of eight runs, to be within four standard errors of their difference."""
     whole = world(name, n_queries=150)
-    data = replace(
-        whole, features=np.ascontiguousarray(whole.features[:, :20]), blanked=()
-    )  # fewer features: it shall be quick
+    few = np.ascontiguousarray(whole.features[:, :20])  # it shall be quick
+    data = replace(whole, features=few, blanked=(), feature_names=whole.feature_names[:20])
     rounds, seeds = 250, range(8)
     forecasts = np.array(
         [

@@ -158,7 +158,7 @@ def test_the_features_that_add_most_are_told_first(started: Callable[..., Engine
     for place, told in zip(ranked.shown.shown, contributions(engine, ranked.id), strict=True):
         parts = features[place] * weights
         largest = np.argsort(-np.abs(parts), kind="stable")[:5]
-        assert list(told) == [f"f{index}" for index in largest]
+        assert list(told) == [f"{index + 1}" for index in largest]
         assert list(told.values()) == pytest.approx(parts[largest].tolist(), rel=1e-6)
     Changes(engine).put("blind", PolicySpec(ranker="random", features=3))
     shown = rank(engine, policy="blind").shown
