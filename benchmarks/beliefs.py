@@ -12,7 +12,7 @@ from fairexp import FairExp, Query
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.fairness import best_template
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.fairness.templates import BestTemplate
+from fairexp.fairness.search import BestTemplate
 
 N_DOCUMENTS = 125
 

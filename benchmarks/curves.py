@@ -22,7 +22,7 @@ from benchmarks.lines import Axes, chart
 from benchmarks.reading import write_letor
 from benchmarks.workloads import floor, pool, warm_ranker
 from fairexp.charts.save import save_charts
-from fairexp.data import read_letor
+from fairexp.lab.data import read_letor
 
 FOLDER = Path(__file__).parents[1] / "docs" / "performance"
 PROCESSOR = "milliseconds of processor time per round"

@@ -13,7 +13,7 @@ from benchmarks.peers import LENGTH, D, N, Round, ours, peer_row, plain_round
 from benchmarks.workloads import pool
 from fairexp import CMGD, CPS, DBGD, DPDBGD, DSP, MGD, MPDGD, NSGD, PMGD, NeuralPDGD, Query, Ranking, SimMGD
 from fairexp.arrays import Bools, Floats
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 from tests.reference import descent as plain
 from tests.reference.pdgd import PlainNeuralPDGD
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, compare, no_garbage
-from fairexp.experiments.conduct import Stage
-from fairexp.experiments.plan.run import Run
-from fairexp.experiments.run.records import Records
-from fairexp.experiments.run.task import Outcome as Played
+from fairexp.lab.experiments.conduct import Stage
+from fairexp.lab.experiments.plan.run import Run
+from fairexp.lab.experiments.run.records import Records
+from fairexp.lab.experiments.run.task import Outcome as Played
+from fairexp.lab.simulation.settings import RunSettings
 from fairexp.measures import HELDOUT_NDCG, VALIDATION_NDCG
-from fairexp.simulation.settings import RunSettings
 
 MANY, FEW = 100_000, 500
 OUTCOMES = 250

@@ -16,9 +16,8 @@ from benchmarks.harness import Bar, Outcome, Part, compare, no_garbage
 from benchmarks.workloads import pool
 from fairexp import FairExp, Query
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.rankers.bandits.parts.per_query import PerQuery
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.explorer import Explorer
+from fairexp.ranker import Explorer, Ranker
+from fairexp.rankers.bandits.per_query import PerQuery
 from fairexp.registry import NAMES, construct, ranker_class
 from fairexp.types import Belief, Ranking
 

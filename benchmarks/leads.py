@@ -24,11 +24,11 @@ import numpy as np
 from benchmarks.authors import AuthorsFairExp
 from fairexp import FairExp, PairRank
 from fairexp.arrays import Ints
-from fairexp.data import Dataset, read_letor, world
-from fairexp.metrics.ndcg import dataset_ndcg, ndcg
-from fairexp.statistics.intervals import effect
+from fairexp.lab.data import Dataset, read_letor, world
+from fairexp.lab.metrics.ndcg import dataset_ndcg, ndcg
+from fairexp.lab.users.dependent import PRESETS, preset_grades
+from fairexp.statistics import effect
 from fairexp.types import SURE, Belief
-from fairexp.users.dependent import PRESETS, preset_grades
 
 FOLDER = Path(os.environ.get("FAIREXP_DATA", "data"))
 FOLDS = tuple(f"mq2008-{fold}" for fold in range(1, 6))

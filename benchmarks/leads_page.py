@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.leads import AUTHORS, FOLDS, REPLAY, USERS
 from benchmarks.marks import between
-from fairexp.statistics.intervals import effect
+from fairexp.statistics import effect
 
 RECORD = Path(__file__).resolve().parents[1] / "docs" / "results" / "leads.json"
 DEFAULT = "default"

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from fairexp import FairExp, PairRank
-from fairexp.data import Dataset, world
-from fairexp.users import User, load_user
+from fairexp.lab.data import Dataset, world
+from fairexp.lab.users import User, load_user
 
 BATCH = 50
 """Rounds that make a sample."""

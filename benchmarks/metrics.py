@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
-from fairexp.metrics import dataset_ndcg
+from fairexp.lab.metrics import dataset_ndcg
 from tests.reference import ndcg as plain
 
 

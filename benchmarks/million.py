@@ -17,11 +17,11 @@ import numpy as np
 
 from benchmarks.long_run import resident_bytes
 from fairexp import PairRank
-from fairexp.data import Dataset, world
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.simulation import simulate
-from fairexp.simulation.result import TRACE, Result
-from fairexp.users import load_user
+from fairexp.lab.data import Dataset, world
+from fairexp.lab.simulation import simulate
+from fairexp.lab.simulation.result import TRACE, Result
+from fairexp.lab.users import load_user
 
 N_FEATURES, N_DOCUMENTS, N_QUERIES = 46, 15, 470
 """As in MQ2008; the number of queries is that of one of its training parts."""

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, spread
-from fairexp.simulation.pool.batch import run_many
-from fairexp.simulation.settings import DataSettings, RunSettings, loaded_parts
+from fairexp.lab.simulation.pool.batch import run_many
+from fairexp.lab.simulation.settings import DataSettings, RunSettings, loaded_parts
 
 SPIN_SECONDS = 1.0
 

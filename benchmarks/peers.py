@@ -12,7 +12,7 @@ from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from benchmarks.workloads import pool
 from fairexp import DBGD, PDGD, FairCo, Query
 from fairexp.arrays import Bools
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 from tests.reference.descent import PlainRivals
 from tests.reference.fairco import PlainFairCo
 from tests.reference.pdgd import PlainPDGD

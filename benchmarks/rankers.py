@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.marks import between
+from fairexp.lab.simulation.environment import DEFAULTS
+from fairexp.lab.simulation.run import run
+from fairexp.lab.simulation.settings import DataSettings, RunSettings
 from fairexp.measures import HELDOUT_NDCG, IRRELEVANT, MAX_UF, ONLINE_NDCG, QUALIFIED_SHARE, ZERO, Measure
 from fairexp.registry import FAIR, NAMES, parameters_of, ranker_names
-from fairexp.simulation.environment import DEFAULTS
-from fairexp.simulation.run import run
-from fairexp.simulation.settings import DataSettings, RunSettings
 
 RECORD = Path(__file__).with_name("rankers.json")
 PAGE = Path(__file__).parents[1] / "docs" / "rankers.md"

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, seconds, spread
-from fairexp.data import read_letor
+from fairexp.lab.data import read_letor
 
 N_FEATURES = 136
 TIMED, WEIGHED = 210, 400
@@ -22,7 +22,7 @@ TIMED, WEIGHED = 210, 400
 PEAK = """
 import sys
 from pathlib import Path
-from fairexp.data import read_letor
+from fairexp.lab.data import read_letor
 data = read_letor(sys.argv[1])
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(int(status["VmHWM"].split()[0]) * 1024, data.features.nbytes)

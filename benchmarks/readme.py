@@ -22,12 +22,12 @@ from fairexp.charts import Manner, unfairness_chart
 from fairexp.charts.extra import vl_convert
 from fairexp.charts.style import display_name
 from fairexp.cli.commands.demo import TOLERANCE, demo_runs
+from fairexp.lab.simulation.pool.batch import run_many
+from fairexp.lab.simulation.rows import read_rows
+from fairexp.lab.simulation.settings import DataSettings, RunSettings
 from fairexp.measures import HELDOUT_NDCG, IRRELEVANT, MAX_UF, ONLINE_NDCG, QUALIFIED_SHARE, UF, ZERO
 from fairexp.registry import keeps_tolerance
-from fairexp.simulation.pool.batch import run_many
-from fairexp.simulation.rows import read_rows
-from fairexp.simulation.settings import DataSettings, RunSettings
-from fairexp.statistics.intervals import effect
+from fairexp.statistics import effect
 
 ROOT = Path(__file__).parents[1]
 TABLE, PICTURE = Path(__file__).with_name("readme.json"), Path(__file__).with_name("picture.json")

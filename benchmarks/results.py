@@ -17,10 +17,10 @@ from pathlib import Path
 from textwrap import fill
 
 from benchmarks.marks import between
-from fairexp.experiments.plan.run_list import FINAL
-from fairexp.experiments.report.report import write
-from fairexp.experiments.run.records import OVERVIEW, RUNS, Records
-from fairexp.experiments.store import FolderStore
+from fairexp.lab.experiments.plan.run_list import FINAL
+from fairexp.lab.experiments.report.report import write
+from fairexp.lab.experiments.run.records import OVERVIEW, RUNS, Records
+from fairexp.lab.experiments.store import FolderStore
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "mq2008"
 PACK = FOLDER / "records.zip"

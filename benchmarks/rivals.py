@@ -13,10 +13,10 @@ from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from benchmarks.workloads import pool
 from fairexp import Query
 from fairexp.arrays import Bools
-from fairexp.kernels.learning.linear import bounded_scores, top_documents
-from fairexp.kernels.learning.regression import absorb, add_rows
-from fairexp.rankers.scaling import MAX_NORM
+from fairexp.kernels.algebra.linear import bounded_scores, top_documents
+from fairexp.kernels.algebra.regression import absorb, add_rows
 from fairexp.registry import construct
+from fairexp.scaling import MAX_NORM
 from tests.reference import rivals as plain
 
 N, D, LENGTH = 125, 136, 10

@@ -16,11 +16,11 @@ from scipy.linalg import lapack
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, no_garbage, resampled, spread
 from benchmarks.workloads import documents, products
 from fairexp import FairExp, PairRank
+from fairexp.lab.simulation.run import run
+from fairexp.lab.simulation.settings import DataSettings, RunSettings
+from fairexp.lab.users import load_user
 from fairexp.randomness import make_rng
-from fairexp.rankers.pairs import preference_rows
-from fairexp.simulation.run import run
-from fairexp.simulation.settings import DataSettings, RunSettings
-from fairexp.users import load_user
+from fairexp.rankers.pairrank.pairs import preference_rows
 
 ROUNDS = 1000
 PER_TURN = 8

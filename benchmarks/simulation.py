@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare, spread
 from benchmarks.million import N_DOCUMENTS, N_FEATURES, play_pairrank, small_queries
 from fairexp import PairRank
+from fairexp.lab.simulation import play
+from fairexp.lab.simulation.result import Result
+from fairexp.lab.users import load_user
 from fairexp.randomness import make_rng
-from fairexp.simulation import play
-from fairexp.simulation.result import Result
-from fairexp.users import load_user
 
 SHAPE = f"about {N_DOCUMENTS} documents, {N_FEATURES} features"
 

@@ -18,15 +18,15 @@ from rich.console import Console
 from rich.table import Table
 
 from fairexp import FixedScores, PairRank
-from fairexp.data import Dataset, open_data
-from fairexp.logs.files import log_of_grades
-from fairexp.logs.learned import learn
+from fairexp.lab.data import Dataset, open_data
+from fairexp.lab.logs.files import log_of_grades
+from fairexp.lab.logs.learned import learn
+from fairexp.lab.simulation.loop import play
+from fairexp.lab.simulation.meter import Meter
+from fairexp.lab.users import load_user
 from fairexp.measures import NDCG
-from fairexp.rankers.base import Ranker
-from fairexp.simulation.loop import play
-from fairexp.simulation.meter import Meter
-from fairexp.statistics.intervals import Effect, effect
-from fairexp.users import load_user
+from fairexp.ranker import Ranker
+from fairexp.statistics import Effect, effect
 
 FIRST = 100
 LENGTH = 10

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
-from fairexp.data.synthetic import world
-from fairexp.service.administration.changes import Changes
+from fairexp.lab.data.synthetic import world
+from fairexp.service.changes import Changes
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.log.considered import Floats32

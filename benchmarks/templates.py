@@ -14,10 +14,8 @@ from benchmarks.beliefs import Case, adversarial, typical
 from benchmarks.harness import Action, Bar, Outcome, Part, no_garbage, resampled, seconds, spread
 from benchmarks.workloads import floor
 from fairexp.arrays import Floats
-from fairexp.fairness import templates
-from fairexp.fairness.demands import TIES, Demand
-from fairexp.fairness.rankings import best_ranking
-from fairexp.fairness.templates import BestTemplate
+from fairexp.fairness import search as templates
+from fairexp.fairness.search import TIES, BestTemplate, Demand, best_ranking
 
 SHAPES = ((50, 2, 5.0), (10, 5, 5.0), (20, 3, 25.0))
 PATIENCE = 0.05

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.stats import t
 
 from fairexp.arrays import Floats
+from fairexp.lab.metrics import total_discount
+from fairexp.lab.simulation.pool.batch import run_many
+from fairexp.lab.simulation.result import Result
+from fairexp.lab.simulation.settings import DataSettings, RunSettings
 from fairexp.measures import HELDOUT_NDCG, ONLINE_NDCG, SPEED
-from fairexp.metrics import total_discount
-from fairexp.simulation.pool.batch import run_many
-from fairexp.simulation.result import Result
-from fairexp.simulation.settings import DataSettings, RunSettings
 
 WORLDS = ("mslr-pagerank", "yahoo-9")
 KINDS = ("full", "diagonal")

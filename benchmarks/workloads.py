@@ -10,8 +10,8 @@ import numpy as np
 
 from fairexp import FairExp, PairRank, Query
 from fairexp.arrays import Floats, Ints
-from fairexp.data import Dataset, world
-from fairexp.users import load_user
+from fairexp.lab.data import Dataset, world
+from fairexp.lab.users import load_user
 
 WARM_UP = 300
 """Rounds after which beliefs are typical: some orders are certain, most are not."""

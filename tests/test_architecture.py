@@ -1,47 +1,40 @@
-"""docs/architecture.md is drawn from the code: its pictures, and the walks of a query through it."""
+"""docs/architecture.md shows the code as it is: its layers, its tree, and the places that it names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tomllib
 from pathlib import Path
 
-import pytest
-
-from tests.architecture import PICTURES, ROOT, Footsteps, modules, picture
-from tests.walks import over_http, through_simulate, through_the_library
-
-PAGE = ROOT / "docs" / "architecture.md"
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "fairexp"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def footsteps() -> Iterator[Footsteps]:
-    steps = Footsteps()
-    yield steps
-    steps.end()
+def folders_and_modules() -> set[str]:
+    """What the tree must list: modules at the top, and packages down to the second level."""
+    packages = {str(path.parent.relative_to(SOURCES)) for path in SOURCES.glob("*/*/__init__.py")}
+    packages |= {path.parent.name for path in SOURCES.glob("*/__init__.py")}
+    modules = {path.name for path in SOURCES.glob("*.py") if not path.name.startswith("__")}
+    return modules | {package for package in packages if not package.startswith(("kernels/", "cli/"))}
 
 
-def documented_walk(title: str) -> list[str]:
-    """The modules that the page names under a title, in the order of the alphabet."""
-    section = PAGE.read_text(encoding="utf-8").split(f"### {title}\n")[1].split("\n#")[0]
-    named = re.findall(r"`([a-z_.]+)`", section)
-    return sorted(name for name in named if name in modules())
+def test_the_layers_are_those_that_are_checked() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    checked = [sorted(name.strip().removeprefix("fairexp.") for name in layer.split(":")) for layer in layers]
+    figure = PAGE.split("```\n")[1].splitlines()
+    assert [sorted(line.split()) for line in figure] == checked
 
 
-@pytest.mark.parametrize("folder", PICTURES)
-def test_the_pictures_are_those_of_the_code(folder: str) -> None:
-    assert picture(folder) in PAGE.read_text(encoding="utf-8"), (
-        "docs/architecture.md shows other arrows than the code has: `python -m tests.architecture` draws them anew"
-    )
+def test_the_tree_lists_every_folder_and_module() -> None:
+    tree = PAGE.split("## Tree\n")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `([^`]+)` \|", tree, flags=re.MULTILINE)) == folders_and_modules()
 
 
-def test_a_query_through_the_library(footsteps: Footsteps) -> None:
-    assert sorted(through_the_library(footsteps)) == documented_walk("Through the library")
-
-
-def test_a_query_through_simulate(footsteps: Footsteps, tmp_path: Path) -> None:
-    assert sorted(through_simulate(footsteps, tmp_path)) == documented_walk("Through `fairexp simulate`")
-
-
-def test_a_query_over_http(footsteps: Footsteps, tmp_path: Path) -> None:
-    assert sorted(over_http(footsteps, tmp_path)) == documented_walk("Over HTTP")
+def test_every_place_that_a_task_names_exists() -> None:
+    table = PAGE.split("## Where would I ...\n")[1]
+    places = re.findall(r"`([a-z_/]+(?:\.py|/))`", table)
+    assert len(places) > 10
+    missing = [place for place in places if not list(SOURCES.rglob(place.rstrip("/")))]
+    assert missing == []

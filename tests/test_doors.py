@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from fairexp import Constraint, FairExp, Ledger, PairRank, Query, RandomRanker
-from fairexp.data import (
+from fairexp.errors import FairexpError
+from fairexp.fairness import best_template
+from fairexp.fairness.exposure import estimate_exposure, exposure_curve, reachable_gap
+from fairexp.lab.data import (
     Dataset,
     GroupRule,
     collection,
@@ -22,16 +25,11 @@ from fairexp.data import (
     read_letor,
     world,
 )
-from fairexp.errors import FairexpError
-from fairexp.fairness import best_template
-from fairexp.fairness.exposure import estimate_exposure, exposure_curve, reachable_gap
-from fairexp.measures import MAX_UF, parse_measure
-from fairexp.registry import classes_of, construct, parameters_of, ranker_class
-from fairexp.simulation import simulate
-from fairexp.simulation.recorder import Recording
-from fairexp.simulation.run import run
-from fairexp.simulation.settings import DataSettings, RunSettings, shares_of
-from fairexp.users import (
+from fairexp.lab.simulation import simulate
+from fairexp.lab.simulation.recorder import Recording
+from fairexp.lab.simulation.run import run
+from fairexp.lab.simulation.settings import DataSettings, RunSettings, shares_of
+from fairexp.lab.users import (
     Cascade,
     DependentClickModel,
     PositionBased,
@@ -41,6 +39,8 @@ from fairexp.users import (
     randomised_clicks,
     swapped_clicks,
 )
+from fairexp.measures import MAX_UF, parse_measure
+from fairexp.registry import classes_of, construct, parameters_of, ranker_class
 
 Arguments = dict[str, Any]
 DATA = world("yahoo-9", n_queries=3)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fairexp import Query, RandomRanker
-from fairexp.data import world
 from fairexp.errors import ArgumentError
+from fairexp.lab.data import world
 
 
 def test_a_ranking_carries_the_ids_of_what_was_shown() -> None:

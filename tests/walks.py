@@ -1,8 +1,16 @@
-"""Three walks of a query, each followed through the modules that it passes."""
+"""The modules that a query passes: in the library, in `fairexp simulate`, and over HTTP.
+
+`python -m tests.walks` prints them.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
 
 import numpy as np
 from typer.testing import CliRunner
@@ -11,9 +19,52 @@ from fairexp import FairExp, PairRank, Query
 from fairexp.cli import app
 from fairexp.service.http.service import Service
 from fairexp.service.store import open_store
-from tests.architecture import Footsteps
 from tests.service.live import Live
 from tests.service.worlds import SPEC, rank_body
+
+SOURCES = Path(__file__).resolve().parents[1] / "src" / "fairexp"
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its dotted name without `fairexp.`; a package is its `__init__`."""
+    found = {}
+    for path in SOURCES.rglob("*.py"):
+        parts = path.relative_to(SOURCES).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = path
+    return found
+
+
+class Footsteps:
+    """The modules whose functions are entered while it is `on`, in the order in which each is first entered.
+
+    Threads that are started after it was made are followed too. Compiled kernels leave no trace.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, None] = {}
+        self._on = False
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+
+    def end(self) -> None:
+        """Follow nobody any more."""
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def of(self, call: Callable[[], object]) -> list[str]:
+        """The modules that `call` passes."""
+        self._seen, self._on = {}, True
+        try:
+            call()
+        finally:
+            self._on = False
+        by_path = {str(path): name for name, path in modules().items()}
+        return [by_path[path] for path in self._seen if path in by_path]
+
+    def _note(self, frame: FrameType, event: str, argument: object) -> None:
+        if self._on and event == "call" and frame.f_code.co_name != "<module>":
+            self._seen.setdefault(frame.f_code.co_filename)
 
 
 def through_the_library(footsteps: Footsteps) -> list[str]:
@@ -54,3 +105,15 @@ def over_http(footsteps: Footsteps, folder: Path) -> list[str]:
         return footsteps.of(rank)
     finally:
         live.stop()
+
+
+if __name__ == "__main__":
+    steps = Footsteps()
+    with TemporaryDirectory() as folder:
+        for title, passed in (
+            ("ranker.rank and ranker.update", through_the_library(steps)),
+            ("fairexp simulate", through_simulate(steps, Path(folder))),
+            ("POST /v1/policies/shop/rank", over_http(steps, Path(folder))),
+        ):
+            print(f"{title}: {len(passed)} modules\n  " + "\n  ".join(passed))  # noqa: T201
+    steps.end()

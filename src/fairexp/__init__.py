@@ -24,17 +24,8 @@ if TYPE_CHECKING:
     from fairexp.fairness.constraint import Constraint
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
-    from fairexp.fairness.rivals.ears import EARS
-    from fairexp.fairness.rivals.fairco import FairCo
-    from fairexp.fairness.rivals.fara import FARA
-    from fairexp.fairness.rivals.lp_fair import LPFair
-    from fairexp.fairness.rivals.mcfair import MCFair
-    from fairexp.fairness.rivals.mmf import MMF
-    from fairexp.fairness.rivals.offr import OFFR
-    from fairexp.fairness.rivals.offr_around import OFFRAround
-    from fairexp.fairness.rivals.p_mmf import PMMF
-    from fairexp.fairness.rivals.xquad import XQuAD
     from fairexp.prior import Prior
+    from fairexp.ranker import Explorer, Ranker
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -43,21 +34,29 @@ if TYPE_CHECKING:
     from fairexp.rankers.bandits.recurrank import RecurRank
     from fairexp.rankers.bandits.toprank import TopRank
     from fairexp.rankers.bandits.unirank import UniRank
-    from fairexp.rankers.base import Ranker
-    from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
-    from fairexp.rankers.descent.cascade import CMGD
-    from fairexp.rankers.descent.cps import CPS
-    from fairexp.rankers.descent.dbgd import DBGD
-    from fairexp.rankers.descent.dsp import DSP
-    from fairexp.rankers.descent.dual_point import DPDBGD
-    from fairexp.rankers.descent.mgd import MGD, PMGD
-    from fairexp.rankers.descent.multi_point import MPDGD
-    from fairexp.rankers.descent.nsgd import NSGD
-    from fairexp.rankers.descent.similarity import SimMGD
-    from fairexp.rankers.explorer import Explorer
-    from fairexp.rankers.pairrank import PairRank
-    from fairexp.rankers.pdgd import PDGD
-    from fairexp.rankers.pdgd_neural import NeuralPDGD
+    from fairexp.rankers.baselines.controls import FixedScores, Oracle, RandomRanker
+    from fairexp.rankers.baselines.ears import EARS
+    from fairexp.rankers.baselines.fairco import FairCo
+    from fairexp.rankers.baselines.fara import FARA
+    from fairexp.rankers.baselines.lp_fair import LPFair
+    from fairexp.rankers.baselines.mcfair import MCFair
+    from fairexp.rankers.baselines.mmf import MMF
+    from fairexp.rankers.baselines.offr import OFFR
+    from fairexp.rankers.baselines.offr_around import OFFRAround
+    from fairexp.rankers.baselines.p_mmf import PMMF
+    from fairexp.rankers.baselines.xquad import XQuAD
+    from fairexp.rankers.gradient.cascade import CMGD
+    from fairexp.rankers.gradient.cps import CPS
+    from fairexp.rankers.gradient.dbgd import DBGD
+    from fairexp.rankers.gradient.dsp import DSP
+    from fairexp.rankers.gradient.dual_point import DPDBGD
+    from fairexp.rankers.gradient.mgd import MGD, PMGD
+    from fairexp.rankers.gradient.multi_point import MPDGD
+    from fairexp.rankers.gradient.nsgd import NSGD
+    from fairexp.rankers.gradient.similarity import SimMGD
+    from fairexp.rankers.pairrank.ranker import PairRank
+    from fairexp.rankers.pdgd.neural import NeuralPDGD
+    from fairexp.rankers.pdgd.ranker import PDGD
     from fairexp.reliability import Reliability
     from fairexp.types import Belief, Query, Ranking
 
@@ -68,49 +67,49 @@ _HOMES = {
     "Belief": "types",
     "BubbleRank": "rankers.bandits.bubblerank",
     "C3UCB": "rankers.bandits.linear_cascade",
-    "CMGD": "rankers.descent.cascade",
-    "CPS": "rankers.descent.cps",
+    "CMGD": "rankers.gradient.cascade",
+    "CPS": "rankers.gradient.cps",
     "CascadeKLUCB": "rankers.bandits.cascade_ucb",
     "CascadeLinUCB": "rankers.bandits.linear_cascade",
     "CascadeUCB1": "rankers.bandits.cascade_ucb",
     "Constraint": "fairness.constraint",
-    "DBGD": "rankers.descent.dbgd",
-    "DPDBGD": "rankers.descent.dual_point",
-    "DSP": "rankers.descent.dsp",
+    "DBGD": "rankers.gradient.dbgd",
+    "DPDBGD": "rankers.gradient.dual_point",
+    "DSP": "rankers.gradient.dsp",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
-    "EARS": "fairness.rivals.ears",
-    "Explorer": "rankers.explorer",
-    "FARA": "fairness.rivals.fara",
-    "FairCo": "fairness.rivals.fairco",
+    "EARS": "rankers.baselines.ears",
+    "Explorer": "ranker",
+    "FARA": "rankers.baselines.fara",
+    "FairCo": "rankers.baselines.fairco",
     "FairExp": "fairness.fairexp",
-    "FixedScores": "rankers.controls",
-    "LPFair": "fairness.rivals.lp_fair",
+    "FixedScores": "rankers.baselines.controls",
+    "LPFair": "rankers.baselines.lp_fair",
     "Ledger": "fairness.ledger",
-    "MCFair": "fairness.rivals.mcfair",
-    "MGD": "rankers.descent.mgd",
-    "MMF": "fairness.rivals.mmf",
-    "MPDGD": "rankers.descent.multi_point",
-    "NSGD": "rankers.descent.nsgd",
-    "NeuralPDGD": "rankers.pdgd_neural",
-    "OFFR": "fairness.rivals.offr",
-    "OFFRAround": "fairness.rivals.offr_around",
-    "Oracle": "rankers.controls",
-    "PDGD": "rankers.pdgd",
-    "PMGD": "rankers.descent.mgd",
-    "PMMF": "fairness.rivals.p_mmf",
-    "PairRank": "rankers.pairrank",
+    "MCFair": "rankers.baselines.mcfair",
+    "MGD": "rankers.gradient.mgd",
+    "MMF": "rankers.baselines.mmf",
+    "MPDGD": "rankers.gradient.multi_point",
+    "NSGD": "rankers.gradient.nsgd",
+    "NeuralPDGD": "rankers.pdgd.neural",
+    "OFFR": "rankers.baselines.offr",
+    "OFFRAround": "rankers.baselines.offr_around",
+    "Oracle": "rankers.baselines.controls",
+    "PDGD": "rankers.pdgd.ranker",
+    "PMGD": "rankers.gradient.mgd",
+    "PMMF": "rankers.baselines.p_mmf",
+    "PairRank": "rankers.pairrank.ranker",
     "Prior": "prior",
     "Query": "types",
-    "RandomRanker": "rankers.controls",
+    "RandomRanker": "rankers.baselines.controls",
     "RankedBandits": "rankers.bandits.ranked_bandits",
-    "Ranker": "rankers.base",
+    "Ranker": "ranker",
     "Ranking": "types",
     "RecurRank": "rankers.bandits.recurrank",
     "Reliability": "reliability",
-    "SimMGD": "rankers.descent.similarity",
+    "SimMGD": "rankers.gradient.similarity",
     "TopRank": "rankers.bandits.toprank",
     "UniRank": "rankers.bandits.unirank",
-    "XQuAD": "fairness.rivals.xquad",
+    "XQuAD": "rankers.baselines.xquad",
 }
 
 __all__ = [

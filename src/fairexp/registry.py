@@ -8,47 +8,46 @@ from importlib import import_module
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.explorer import Explorer
+from fairexp.ranker import Explorer, Ranker
 from fairexp.validation import check_mapping, check_text
 
 NAMES = {
     "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",
     "bubblerank": "fairexp.rankers.bandits.bubblerank:BubbleRank",
-    "c-mgd": "fairexp.rankers.descent.cascade:CMGD",
+    "c-mgd": "fairexp.rankers.gradient.cascade:CMGD",
     "c3-ucb": "fairexp.rankers.bandits.linear_cascade:C3UCB",
     "cascade-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:CascadeKLUCB",
     "cascade-linucb": "fairexp.rankers.bandits.linear_cascade:CascadeLinUCB",
     "cascade-ucb1": "fairexp.rankers.bandits.cascade_ucb:CascadeUCB1",
-    "cps": "fairexp.rankers.descent.cps:CPS",
-    "dbgd": "fairexp.rankers.descent.dbgd:DBGD",
+    "cps": "fairexp.rankers.gradient.cps:CPS",
+    "dbgd": "fairexp.rankers.gradient.dbgd:DBGD",
     "dcm-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:DcmKLUCB",
-    "dp-dbgd": "fairexp.rankers.descent.dual_point:DPDBGD",
-    "dsp": "fairexp.rankers.descent.dsp:DSP",
-    "ears": "fairexp.fairness.rivals.ears:EARS",
-    "fairco": "fairexp.fairness.rivals.fairco:FairCo",
-    "fara": "fairexp.fairness.rivals.fara:FARA",
-    "fixed": "fairexp.rankers.controls:FixedScores",
-    "lp-fair": "fairexp.fairness.rivals.lp_fair:LPFair",
-    "mcfair": "fairexp.fairness.rivals.mcfair:MCFair",
-    "mgd": "fairexp.rankers.descent.mgd:MGD",
-    "mmf": "fairexp.fairness.rivals.mmf:MMF",
-    "mp-dgd": "fairexp.rankers.descent.multi_point:MPDGD",
-    "nsgd": "fairexp.rankers.descent.nsgd:NSGD",
-    "offr": "fairexp.fairness.rivals.offr:OFFR",
-    "oracle": "fairexp.rankers.controls:Oracle",
-    "p-mgd": "fairexp.rankers.descent.mgd:PMGD",
-    "p-mmf": "fairexp.fairness.rivals.p_mmf:PMMF",
-    "pairrank": "fairexp.rankers.pairrank:PairRank",
-    "pdgd": "fairexp.rankers.pdgd:PDGD",
-    "pdgd-neural": "fairexp.rankers.pdgd_neural:NeuralPDGD",
-    "random": "fairexp.rankers.controls:RandomRanker",
+    "dp-dbgd": "fairexp.rankers.gradient.dual_point:DPDBGD",
+    "dsp": "fairexp.rankers.gradient.dsp:DSP",
+    "ears": "fairexp.rankers.baselines.ears:EARS",
+    "fairco": "fairexp.rankers.baselines.fairco:FairCo",
+    "fara": "fairexp.rankers.baselines.fara:FARA",
+    "fixed": "fairexp.rankers.baselines.controls:FixedScores",
+    "lp-fair": "fairexp.rankers.baselines.lp_fair:LPFair",
+    "mcfair": "fairexp.rankers.baselines.mcfair:MCFair",
+    "mgd": "fairexp.rankers.gradient.mgd:MGD",
+    "mmf": "fairexp.rankers.baselines.mmf:MMF",
+    "mp-dgd": "fairexp.rankers.gradient.multi_point:MPDGD",
+    "nsgd": "fairexp.rankers.gradient.nsgd:NSGD",
+    "offr": "fairexp.rankers.baselines.offr:OFFR",
+    "oracle": "fairexp.rankers.baselines.controls:Oracle",
+    "p-mgd": "fairexp.rankers.gradient.mgd:PMGD",
+    "p-mmf": "fairexp.rankers.baselines.p_mmf:PMMF",
+    "pairrank": "fairexp.rankers.pairrank.ranker:PairRank",
+    "pdgd": "fairexp.rankers.pdgd.ranker:PDGD",
+    "pdgd-neural": "fairexp.rankers.pdgd.neural:NeuralPDGD",
+    "random": "fairexp.rankers.baselines.controls:RandomRanker",
     "rba": "fairexp.rankers.bandits.ranked_bandits:RankedBandits",
     "recurrank": "fairexp.rankers.bandits.recurrank:RecurRank",
-    "sim-mgd": "fairexp.rankers.descent.similarity:SimMGD",
+    "sim-mgd": "fairexp.rankers.gradient.similarity:SimMGD",
     "toprank": "fairexp.rankers.bandits.toprank:TopRank",
     "unirank": "fairexp.rankers.bandits.unirank:UniRank",
-    "xquad": "fairexp.fairness.rivals.xquad:XQuAD",
+    "xquad": "fairexp.rankers.baselines.xquad:XQuAD",
 }
 """The table of rankers: adding one is its file and its line here."""
 
@@ -57,7 +56,7 @@ FAIR = "fairexp-"
 
 AROUND = {
     FAIR: "fairexp.fairness.fairexp:FairExp",
-    "offr-": "fairexp.fairness.rivals.offr_around:OFFRAround",
+    "offr-": "fairexp.rankers.baselines.offr_around:OFFRAround",
 }
 """How names begin that mean a ranker around the host that the rest of it names."""
 

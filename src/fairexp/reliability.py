@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.statistics.intervals import share_interval
+from fairexp.statistics import share_interval
 
 N_BINS = 10
 """Bins of the probability of the order that a ranker preferred, each a twentieth wide, from 1/2 to 1."""

@@ -20,7 +20,7 @@ from benchmarks.report import figure, write
 from benchmarks.service import make_constant
 from benchmarks.templates import kernel_call
 from fairexp import PairRank, Query
-from fairexp.data import read_letor
+from fairexp.lab.data import read_letor
 
 
 def outcome(ratio, low, high, bar):

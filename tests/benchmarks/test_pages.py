@@ -12,13 +12,13 @@ import pytest
 from benchmarks import readme, results
 from benchmarks.marks import between
 from benchmarks.pages import PAGES, ROOT
-from fairexp.experiments.claims.paper import judge_all
-from fairexp.experiments.claims.results import read_results
-from fairexp.experiments.frontier.verdicts import frontiers
-from fairexp.experiments.report.files import write_csv
-from fairexp.experiments.report.tables import all_tables, compare
-from fairexp.experiments.run.records import Records
-from fairexp.experiments.store import FolderStore
+from fairexp.lab.experiments.frontier.verdicts import frontiers
+from fairexp.lab.experiments.paper.findings import judge_all
+from fairexp.lab.experiments.paper.results import read_results
+from fairexp.lab.experiments.report.files import write_csv
+from fairexp.lab.experiments.report.tables import all_tables, compare
+from fairexp.lab.experiments.run.records import Records
+from fairexp.lab.experiments.store import FolderStore
 
 
 @pytest.mark.parametrize("name", PAGES)

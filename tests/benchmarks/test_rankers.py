@@ -7,8 +7,8 @@ import json
 from benchmarks import rankers
 from benchmarks.rankers import PAGE, RECORD, Place, measurable, measure, with_table
 from fairexp import registry
+from fairexp.lab.simulation.settings import DataSettings
 from fairexp.measures import HELDOUT_NDCG, MAX_UF, ONLINE_NDCG, QUALIFIED_SHARE
-from fairexp.simulation.settings import DataSettings
 
 
 def test_the_page_says_what_is_on_record():

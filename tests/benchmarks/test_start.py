@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.start import Start, compare_starts
-from fairexp.data import Dataset, open_data, read_letor
+from fairexp.lab.data import Dataset, open_data, read_letor
 
 SHARED = Path(os.environ.get("FAIREXP_SHARED_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 needs_mq2008 = pytest.mark.skipif(not (SHARED / "MQ2008").is_dir(), reason="MQ2008 is not here")

@@ -9,10 +9,10 @@ from benchmarks.large import SLAB, slab_products
 from benchmarks.million import N_DOCUMENTS, N_FEATURES, POINTS, play_long, small_queries
 from benchmarks.widths import Quality, interval, lines, quality
 from benchmarks.workloads import pool, warm_ranker
+from fairexp.lab.metrics import GAMMA
+from fairexp.lab.simulation.result import Result
 from fairexp.measures import HELDOUT_NDCG, ONLINE_NDCG, SPEED
-from fairexp.metrics import GAMMA
-from fairexp.rankers.confidence import DiagonalConfidence
-from fairexp.simulation.result import Result
+from fairexp.rankers.pairrank.widths import DiagonalConfidence
 
 
 def test_products_in_slabs_are_the_products():

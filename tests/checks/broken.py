@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 
 
 class Sound(Ranker):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "add-a-ranker.md"
 

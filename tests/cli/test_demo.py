@@ -11,7 +11,7 @@ import pytest
 from typer.testing import Result
 
 from fairexp.cli.commands.demo import RANKERS, TOLERANCE, demo_runs
-from fairexp.cli.printing.demo_text import Within, share_within
+from fairexp.cli.printing import Within, share_within
 from tests.waiting import SECONDS
 
 Run = Callable[..., Result]

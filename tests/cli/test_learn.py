@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from fairexp.cli.commands.learn import learn
 from fairexp.errors import ArgumentError, DataError
-from fairexp.logs.files import read_log
-from tests.logs.worlds import CURVE, TRUTH, as_table, logged
+from fairexp.lab.logs.files import read_log
+from tests.lab.logs.worlds import CURVE, TRUTH, as_table, logged
 
 app = typer.Typer()
 app.command()(learn)
@@ -133,8 +133,8 @@ def test_what_was_learned_says_what_it_is_for_and_simulate_checks_that(tmp_path,
 
 
 def test_a_prior_in_another_order_is_the_same_prior(tmp_path):
-    from fairexp.simulation.run import ranker_of
-    from fairexp.simulation.settings import DataSettings, RunSettings
+    from fairexp.lab.simulation.run import ranker_of
+    from fairexp.lab.simulation.settings import DataSettings, RunSettings
 
     train, out = letor(tmp_path / "train.txt", seed=0), tmp_path / "learned.json"
     assert run(train, "--out", out, "--scaling", "query").exit_code == 0

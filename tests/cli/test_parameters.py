@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fairexp.cli.parameters import numbers_or_name, parse_shares, parse_value, route, settable
+from fairexp.cli.options import numbers_or_name, parse_shares, parse_value, route, settable
 from fairexp.errors import ArgumentError
 
 
@@ -45,7 +45,7 @@ def test_a_key_with_a_ranker_goes_to_that_one_and_the_last_word_counts() -> None
 
 
 def test_a_ranker_given_by_its_import_path_can_be_addressed() -> None:
-    path = "fairexp.rankers.pdgd:PDGD"
+    path = "fairexp.rankers.pdgd.ranker:PDGD"
     assert route([f"{path}.decay=0.5"], ["dbgd", path]) == {"dbgd": {}, path: {"decay": 0.5}}
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from fairexp.cli.printing.progress import Bar, Lines, RoundsDone, watcher
-from fairexp.metrics import GAMMA
-from fairexp.simulation.pool.paces import Kind, Paces
-from fairexp.simulation.settings import RunSettings
+from fairexp.cli.progress import Bar, Lines, RoundsDone, watcher
+from fairexp.lab.metrics import GAMMA
+from fairexp.lab.simulation.pool.paces import Kind, Paces
+from fairexp.lab.simulation.settings import RunSettings
 
 RUNS = [RunSettings(ranker="pdgd", rounds=100), RunSettings(ranker="dbgd", rounds=100)]
 

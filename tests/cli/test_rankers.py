@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from typer.testing import Result
 
-from fairexp.simulation import ranker_names
+from fairexp.lab.simulation import ranker_names
 
 Run = Callable[..., Result]
 
@@ -24,7 +24,7 @@ def test_details_tell_the_parameters_of_fairexp_and_host(fairexp: Run) -> None:
 
 
 def test_a_ranker_of_ones_own_is_described_by_its_import_path(fairexp: Run) -> None:
-    assert "PDGD: A linear ranker" in fairexp("rankers", "fairexp.rankers.pdgd:PDGD").stdout
+    assert "PDGD: A linear ranker" in fairexp("rankers", "fairexp.rankers.pdgd.ranker:PDGD").stdout
 
 
 def test_a_host_without_a_belief_is_refused(fairexp: Run) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairexp.cli.printing.summary import summarise, write_summary
+from fairexp.cli.printing import summarise, write_summary
+from fairexp.lab.simulation import Result
+from fairexp.lab.simulation.settings import RunSettings
 from fairexp.measures import (
     FINAL_UF,
     HELDOUT_NDCG,
@@ -20,8 +22,6 @@ from fairexp.measures import (
     SPEED,
     Measure,
 )
-from fairexp.simulation import Result
-from fairexp.simulation.settings import RunSettings
 
 
 def result(online: float, *, largest: float | None = 2.0, rounds: int = 100) -> Result:

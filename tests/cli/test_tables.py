@@ -5,8 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from fairexp.cli.printing.summary import Summary
-from fairexp.cli.printing.tables import comparison
+from fairexp.cli.printing import Summary, comparison
 from fairexp.measures import (
     FINAL_UF,
     HELDOUT_NDCG,
@@ -18,8 +17,7 @@ from fairexp.measures import (
     SPEED,
     Measure,
 )
-from fairexp.statistics.intervals import Effect
-from fairexp.statistics.student import quantile
+from fairexp.statistics import Effect, quantile
 
 
 def summary(ranker: str, online: float, *, rounds: int = 1000, largest: float | None = 12_345.678) -> Summary:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fairexp import Constraint, FairExp, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError
-from fairexp.fairness.demands import AIM
-from fairexp.rankers.matching import Matching
+from fairexp.fairness.search import AIM
 from fairexp.registry import construct, ranker_names
+from fairexp.remap import Matching
 
 BOTH = (Constraint(0.3), Constraint(0.4, by="type", shares=[2.0, 1.0]))
 

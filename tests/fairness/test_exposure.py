@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError, DataError
 from fairexp.fairness.exposure import ExposureEstimate, estimate_exposure, exposure_curve, reachable_gap
-from fairexp.users import PositionBased, dependent_clicks
-from fairexp.users.interventions import randomised_clicks, swapped_clicks
+from fairexp.lab.users import PositionBased, dependent_clicks
+from fairexp.lab.users.interventions import randomised_clicks, swapped_clicks
 
 PERFECT = [1, 0.998, 0.992, 0.989, 0.989, 0.986, 0.986, 0.984, 0.984, 0.982]
 """The examination of perfect users that the authors of FairExp tabulated: all but flat."""

@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 from fairexp import PDGD, Constraint, FairExp, PairRank, Query
 from fairexp.cli import app
 from fairexp.errors import ArgumentError
-from fairexp.fairness.demands import Demand, Rules
-from fairexp.fairness.rankings import added_regret, found_rankings
-from fairexp.fairness.rivals.fairswap import fair_swap
+from fairexp.fairness.fairswap import fair_swap
+from fairexp.fairness.search import Demand, Rules, added_regret, found_rankings
 from fairexp.types import Belief
 
 SLACK = 1e-9

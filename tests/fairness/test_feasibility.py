@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp import FairExp, PairRank
-from fairexp.data import world
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import exposure_curve, reachable_gap
 from fairexp.fairness.feasibility import coarse_curve, feasibility, least_tolerance, play, remedies
 from fairexp.fairness.ledger import Ledger
+from fairexp.lab.data import world
 
 CURVE = exposure_curve("reciprocal", 10)
 

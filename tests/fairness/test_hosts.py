@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, UniRank
-from fairexp.fairness.templates import best_template
-from fairexp.kernels.learning.orders import layers
-from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
-from fairexp.rankers.explorer import Explorer
+from fairexp.fairness.search import best_template
+from fairexp.kernels.bandits.orders import layers
+from fairexp.ranker import Explorer
+from fairexp.rankers.bandits.orders import add_orders, exchangeable
 from fairexp.registry import NAMES, construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve
 from tests.rankers.own_models import CASES, DECADES, HOSTS, LINEAR, RUNS, SLOW, described, tell

@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.fairness.demands import IMPOSSIBLE, LEAST, PROOFS, UNPROVEN, Demand, Rules
-from fairexp.fairness.pins import found_around
-from fairexp.fairness.rankings import best_ranking
-from fairexp.fairness.templates import best_template
+from fairexp.fairness.search import (
+    IMPOSSIBLE,
+    LEAST,
+    PROOFS,
+    UNPROVEN,
+    Demand,
+    Rules,
+    best_ranking,
+    best_template,
+    found_around,
+)
 from tests.fairness.test_templates import CURVES
 from tests.reference.rankings import gaps_of
 

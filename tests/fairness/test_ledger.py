@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import Ledger, pair_gaps, within
-from fairexp.metrics import exposure_by_group, pair_unfairness, total_discount
+from fairexp.lab.metrics import exposure_by_group, pair_unfairness, total_discount
 
 AMOUNTS = st.floats(0.0, 100.0)
 

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
-from fairexp.fairness import rankings
-from fairexp.fairness.rankings import Demand, best_ranking
-from fairexp.fairness.templates import best_template
-from fairexp.kernels.demands.tolls import Tolls
-from fairexp.kernels.search.lattice import Lattice
-from fairexp.kernels.search.owed import Owed
-from fairexp.kernels.search.rounds import Aim, Draw, Round
+from fairexp.fairness import search as rankings
+from fairexp.fairness.search import Demand, best_ranking, best_template
+from fairexp.kernels.fairness.dual_prices import Tolls
+from fairexp.kernels.fairness.lattice import Lattice
+from fairexp.kernels.fairness.owed import Owed
+from fairexp.kernels.fairness.rounds import Aim, Draw, Round
 from tests.fairness.test_templates import CURVES, RELATIONS
 from tests.reference.rankings import all_words, best_of, gaps_of
 from tests.reference.templates import reversed_orders

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fairexp import PDGD, FairExp, Query
-from fairexp.fairness.templates import best_template
-from fairexp.kernels.learning.orders import filled
-from fairexp.kernels.learning.pdgd import expected_regret
+from fairexp.fairness.search import best_template
+from fairexp.kernels.bandits.orders import filled
+from fairexp.kernels.pdgd.pdgd import expected_regret
 from fairexp.types import SURE, Ranking
 from tests.reference.pdgd import log_probability
 

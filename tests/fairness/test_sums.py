@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
-from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.sums import new_sum
+from fairexp.fairness.ledger import Ledger, new_sum
 
 
 def plain_sum(rounds, window, half_life):

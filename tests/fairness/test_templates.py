@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
-from fairexp.fairness import templates
-from fairexp.fairness.templates import best_template
+from fairexp.fairness import search as templates
+from fairexp.fairness.search import best_template
 from tests.reference.templates import all_interleavings, all_rankings, brute_force, reversed_orders, unfairness_after
 
 CURVES = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fairexp import PDGD, Constraint, FairExp, PairRank, Query, RecurRank
-from fairexp.kernels.learning.pdgd import log_rest
-from fairexp.rankers.explorer import Explorer
+from fairexp.kernels.pdgd.pdgd import log_rest
+from fairexp.ranker import Explorer
 from fairexp.registry import NAMES, construct, ranker_class
 
 HOSTS = [name for name in NAMES if issubclass(ranker_class(name), Explorer) and name not in ("fixed", "oracle")]

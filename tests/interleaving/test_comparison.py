@@ -11,9 +11,9 @@ from scipy import stats
 
 from fairexp.errors import ArgumentError
 from fairexp.interleaving import METHODS, Comparison, compare, interleave
-from fairexp.rankers.controls import FixedScores
+from fairexp.lab.users import load_user
+from fairexp.rankers.baselines.controls import FixedScores
 from fairexp.types import Query
-from fairexp.users import load_user
 from tests.rankers.simulation import small_world
 
 LISTS = [[0, 1, 2, 3, 4, 5], [3, 0, 5, 1, 2, 4], [5, 4, 3, 2, 1, 0]]

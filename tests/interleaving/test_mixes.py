@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fairexp.errors import ArgumentError
 from fairexp.interleaving import interleave, probabilistic, team_draft
-from fairexp.kernels.learning.interleaving import draft, draw, expected_signs
-from fairexp.kernels.learning.replays import replay_lists
+from fairexp.kernels.gradient.interleaving import draft, draw, expected_signs
+from fairexp.kernels.gradient.replays import replay_lists
 from tests.reference import interleaving as reference
 
 modest = settings(deadline=None, derandomize=True, max_examples=80)

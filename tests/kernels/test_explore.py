@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.kernels.learning.belief import WITHIN_BLOCK, explore
+from fairexp.kernels.pairrank.belief import WITHIN_BLOCK, explore
 
 
 def random_relation(rng, n):

@@ -7,32 +7,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairexp.fairness.demands import Demand
-from fairexp.fairness.rankings import best_ranking
+from fairexp.fairness.search import Demand, best_ranking
+from fairexp.kernels.algebra import linear
+from fairexp.kernels.bandits import batches, orders, rates
+from fairexp.kernels.baselines import lists as rival_lists
+from fairexp.kernels.baselines import objectives, quotas
 from fairexp.kernels.data import clicks as sessions
 from fairexp.kernels.data import scaling
-from fairexp.kernels.learning import (
-    batches,
-    belief,
-    cholesky,
-    documents,
-    interleaving,
-    linear,
-    logistic,
-    orders,
-    pairs,
-    pdgd,
-    rates,
-    replays,
-)
+from fairexp.kernels.fairness import gaps
+from fairexp.kernels.fairness.least_gap import LeastGap, Words
+from fairexp.kernels.fairness.local_search import Exchanges
+from fairexp.kernels.fairness.owed import Owed
+from fairexp.kernels.fairness.rounds import Aim, Draw, Round
+from fairexp.kernels.gradient import interleaving, replays
 from fairexp.kernels.measures import misordered, ndcg, quality
-from fairexp.kernels.rivals import lists as rival_lists
-from fairexp.kernels.rivals import objectives, quotas
-from fairexp.kernels.search import gaps
-from fairexp.kernels.search.exchanges import Exchanges
-from fairexp.kernels.search.least_gap import LeastGap, Words
-from fairexp.kernels.search.owed import Owed
-from fairexp.kernels.search.rounds import Aim, Draw, Round
+from fairexp.kernels.pairrank import belief, cholesky, documents, logistic, pairs
+from fairexp.kernels.pdgd import pdgd
 
 CASES = int(os.environ.get("FAIREXP_FUZZ_CASES", "40"))
 many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))

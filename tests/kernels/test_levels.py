@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairexp.kernels import LEVEL
+from fairexp.kernels.algebra.linear import bounded_scores, linear_scores, rival_scores, row_products
 from fairexp.kernels.data.clicks import extremes, shuffled_tops
-from fairexp.kernels.learning.linear import bounded_scores, linear_scores, rival_scores, row_products
 from fairexp.kernels.measures.ndcg import ndcg_by_query
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.kernels.learning.regression import absorb, add_rows, mirror
+from fairexp.kernels.algebra.regression import absorb, add_rows, mirror
 
 
 @pytest.mark.parametrize("d", [1, 5, 17, 40])

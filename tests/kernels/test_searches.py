@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.kernels.search.covers import Cover
-from fairexp.kernels.search.first_guess import FirstGuess
-from fairexp.kernels.search.gaps import SLACK, largest_gap
-from fairexp.kernels.search.lattice import Lattice
-from fairexp.kernels.search.multipliers import Multipliers
-from fairexp.kernels.search.reach import Reach
-from fairexp.kernels.search.rounds import Aim, Corridors, Draw, Round
-from fairexp.kernels.search.subsets import Subsets
-from fairexp.kernels.search.tables import Tables
+from fairexp.kernels.fairness.first_guess import FirstGuess
+from fairexp.kernels.fairness.gaps import SLACK, largest_gap
+from fairexp.kernels.fairness.lattice import Lattice
+from fairexp.kernels.fairness.multipliers import Multipliers
+from fairexp.kernels.fairness.reach import Reach
+from fairexp.kernels.fairness.rounds import Aim, Corridors, Draw, Round
+from fairexp.kernels.fairness.subset_cover import Cover
+from fairexp.kernels.fairness.subsets import Subsets
+from fairexp.kernels.fairness.tables import Tables
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -74,4 +74,4 @@ def tell(name, case, slopes, of_chance):
 
 def is_control(name):
     """Whether a ranker is there for comparison only and learns nothing."""
-    return ranker_class(name).__module__ == "fairexp.rankers.controls"
+    return ranker_class(name).__module__ == "fairexp.rankers.baselines.controls"

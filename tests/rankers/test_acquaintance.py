@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from fairexp import FairExp, PairRank, Query
-from fairexp.data import world
-from fairexp.kernels.learning.documents import ANYTHING
-from fairexp.metrics.ndcg import dataset_ndcg
-from fairexp.rankers.logistic import DOUBT, PairwiseLogistic
-from fairexp.rankers.matching import Matching
-from fairexp.rankers.parts.acquaintance import Acquaintance
+from fairexp.kernels.pairrank.documents import ANYTHING
+from fairexp.lab.data import world
+from fairexp.lab.metrics.ndcg import dataset_ndcg
+from fairexp.rankers.pairrank.model import DOUBT, PairwiseLogistic
+from fairexp.rankers.pairrank.seen_documents import Acquaintance
+from fairexp.remap import Matching
 
 
 def test_a_document_is_known_wherever_it_stands():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairexp.kernels.learning.batches import (
+from fairexp.kernels.bandits.batches import (
     count_batches,
     count_trials,
     is_mixed,

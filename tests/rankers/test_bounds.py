@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.kernels.learning.rates import hoeffding_bounds, kl_bounds
-from fairexp.rankers.bandits.parts.bounds import bernoulli_kl, hoeffding_budget, hoeffding_width, kl_budget
+from fairexp.kernels.bandits.rates import hoeffding_bounds, kl_bounds
+from fairexp.rankers.bandits.bounds import bernoulli_kl, hoeffding_budget, hoeffding_width, kl_budget
 
 
 def bisected(rates, counts, budget, *, end):

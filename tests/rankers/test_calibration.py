@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp import PDGD, FairExp, PairRank, Query
-from fairexp.kernels.learning.logistic import graded_sums, slope_sums
-from fairexp.rankers.logistic import PairwiseLogistic
-from fairexp.rankers.matching import Matching
-from fairexp.rankers.parts.acquaintance import Acquaintance
-from fairexp.rankers.parts.calibration import CAUTION, CLEAR, Calibration, Slope
-from fairexp.rankers.parts.evidence import Evidence
+from fairexp.kernels.pairrank.logistic import graded_sums, slope_sums
+from fairexp.lab.users.dependent import dependent_clicks
+from fairexp.rankers.pairrank.calibration import CAUTION, CLEAR, Calibration, Slope
+from fairexp.rankers.pairrank.evidence import Evidence
+from fairexp.rankers.pairrank.model import PairwiseLogistic
+from fairexp.rankers.pairrank.seen_documents import Acquaintance
 from fairexp.reliability import N_BINS, Predictions, from_summary, pooled
+from fairexp.remap import Matching
 from fairexp.types import CERTAIN, SURE
-from fairexp.users.dependent import dependent_clicks
 
 USERS = ("perfect", "navigational", "informational")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.rankers.confidence import Confidence
+from fairexp.rankers.pairrank.widths import Confidence
 
 
 def test_width_before_and_after_seeing_a_pair():

@@ -7,7 +7,7 @@ import pytest
 
 from fairexp.checks import all_queries, check_ranker
 from fairexp.errors import ArgumentError, CannotScoreError
-from fairexp.rankers.controls import FixedScores, Oracle, RandomRanker
+from fairexp.rankers.baselines.controls import FixedScores, Oracle, RandomRanker
 from fairexp.types import Query
 
 GRADES = {"q": [0, 2, 1, 2, 0]}

@@ -7,7 +7,7 @@ import pytest
 
 from fairexp import PairRank, Prior, Query
 from fairexp.randomness import make_rng
-from fairexp.rankers.matching import Matching
+from fairexp.remap import Matching
 
 D, N, SHOWN = 12, 15, 8
 

@@ -7,8 +7,8 @@ import pytest
 
 from fairexp import DBGD, PDGD, FairCo, FairExp, PairRank, Query
 from fairexp.errors import ArgumentError
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.pairs import examined, graded_rows, preference_rows
+from fairexp.ranker import Ranker
+from fairexp.rankers.pairrank.pairs import examined, graded_rows, preference_rows
 
 
 def brute_force(features: np.ndarray, grades: np.ndarray) -> set[tuple[float, ...]]:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from fairexp import BatchRank, BubbleRank, RandomRanker, RecurRank, TopRank
-from fairexp.data import world
-from fairexp.rankers.explorer import Explorer
+from fairexp.lab.data import world
+from fairexp.lab.users import load_user
+from fairexp.ranker import Explorer
 from fairexp.registry import NAMES, ranker_class
-from fairexp.users import load_user
 from tests.rankers.one_query import growth, serve
 from tests.rankers.own_models import CASES, DECADES, HOSTS, LINEAR, RUNS, SLOW, described, is_control, tell
 

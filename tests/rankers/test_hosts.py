@@ -26,8 +26,8 @@ from fairexp.checks import check_ranker
 from fairexp.rankers.bandits.batchrank import splits
 from fairexp.rankers.bandits.cascade_ucb import OBSERVED, n_examined
 from fairexp.rankers.bandits.recurrank import pieces
-from fairexp.rankers.matching import Matching
 from fairexp.registry import NAMES, ranker_names
+from fairexp.remap import Matching
 
 HOSTS = ["batchrank", "bubblerank", "c3-ucb", "cascade-kl-ucb", "cascade-linucb", "cascade-ucb1", "dcm-kl-ucb"]
 HOSTS += ["rba", "recurrank", "toprank", "unirank"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.rankers.logistic import PairwiseLogistic
+from fairexp.rankers.pairrank.model import PairwiseLogistic
 from tests.reference.pairrank import exact_theta
 
 

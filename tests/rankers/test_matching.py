@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairexp import DBGD, PDGD, FairCo, FairExp, PairRank, Query
 from fairexp.errors import ArgumentError, StateError
 from fairexp.fairness.ledger import Ledger, taken_over
-from fairexp.rankers.matching import NEW, Matching
+from fairexp.remap import NEW, Matching
 
 NAMES = ["a", "b", "c"]
 GROUPS = ["small", "large"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp.kernels.learning.orders import blocks_along, chains, count_duels, exchange_neighbours, layers, net_orders
-from fairexp.rankers.bandits.parts.design import coordinates, fitted, optimal_design, trials
-from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable, interval_belief
+from fairexp.kernels.bandits.orders import blocks_along, chains, count_duels, exchange_neighbours, layers, net_orders
+from fairexp.rankers.bandits.design import coordinates, fitted, optimal_design, trials
+from fairexp.rankers.bandits.orders import add_orders, exchangeable, interval_belief
 
 
 def random_order(rng, n, density=0.3):

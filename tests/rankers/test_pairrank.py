@@ -14,8 +14,8 @@ from scipy.stats import chisquare
 
 from fairexp import FairExp, PairRank, Query
 from fairexp.errors import ArgumentError, ForeignRankingError
-from fairexp.rankers import pairrank
-from fairexp.rankers.pairs import examined, matching_weight, preference_rows, scatter_rows
+from fairexp.rankers.pairrank import ranker as pairrank
+from fairexp.rankers.pairrank.pairs import examined, matching_weight, preference_rows, scatter_rows
 from tests.reference import pairrank as reference
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
-from fairexp.kernels.learning.pdgd import document_weights, expected_regret, log_rest
-from fairexp.rankers.pdgd import PDGD
+from fairexp.kernels.pdgd.pdgd import document_weights, expected_regret, log_rest
+from fairexp.rankers.pdgd.ranker import PDGD
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 from tests.reference import pdgd as reference

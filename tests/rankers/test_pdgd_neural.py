@@ -7,10 +7,10 @@ import pytest
 
 from fairexp.checks import check_ranker
 from fairexp.errors import StateError
-from fairexp.kernels.learning.pdgd import document_weights
-from fairexp.rankers.matching import Matching
-from fairexp.rankers.pdgd import PDGD
-from fairexp.rankers.pdgd_neural import NeuralPDGD
+from fairexp.kernels.pdgd.pdgd import document_weights
+from fairexp.rankers.pdgd.neural import NeuralPDGD
+from fairexp.rankers.pdgd.ranker import PDGD
+from fairexp.remap import Matching
 from fairexp.types import Query
 from tests.rankers.simulation import CLICK_CHANCE, learn, ndcg, small_world
 

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from fairexp import FairExp, PairRank, Prior, Query
 from fairexp.errors import ArgumentError, DataError
 from fairexp.prior import EVEN_SPREAD, read_learned
-from fairexp.rankers.confidence import Confidence, DiagonalConfidence
-from fairexp.rankers.logistic import PairwiseLogistic
-from fairexp.rankers.matching import Matching
-from fairexp.rankers.parts.evidence import LEAST, MOST, SURE_OF_SCALE, Evidence
+from fairexp.rankers.pairrank.evidence import LEAST, MOST, SURE_OF_SCALE, Evidence
+from fairexp.rankers.pairrank.model import PairwiseLogistic
+from fairexp.rankers.pairrank.widths import Confidence, DiagonalConfidence
+from fairexp.remap import Matching
 
 
 def pairs_of(rng, truth, n):

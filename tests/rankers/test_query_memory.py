@@ -8,7 +8,7 @@ import pytest
 from fairexp import CascadeUCB1, FairExp, Query, TopRank
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError, StateError
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryMemory
+from fairexp.query_memory import Field, QueryMemory
 
 FIELDS = {"one": Field(), "pairs": Field(np.bool_, axes=2), "slots": Field(np.int64, width=3)}
 

@@ -9,10 +9,10 @@ from fairexp import C3UCB, CascadeKLUCB, CascadeLinUCB, CascadeUCB1, DcmKLUCB, F
 from fairexp.checks import check_ranker
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError, StateError
+from fairexp.ranker import Ranker
 from fairexp.rankers.bandits.cascade_ucb import ClickRates
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.matching import Matching
 from fairexp.registry import NAMES, construct
+from fairexp.remap import Matching
 
 TOP = 3
 REWARDED = [CascadeUCB1, CascadeKLUCB, DcmKLUCB, C3UCB, CascadeLinUCB, RecurRank]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.kernels.learning.linear import bounded_scores, linear_scores, rival_scores, top_documents
-from fairexp.rankers.scaling import MAX_NORM, shortened
+from fairexp.kernels.algebra.linear import bounded_scores, linear_scores, rival_scores, top_documents
+from fairexp.scaling import MAX_NORM, shortened
 
 modest = settings(deadline=None, derandomize=True, max_examples=60)
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.statistics.intervals import effect
-from fairexp.statistics.sharing import Sharing
+from fairexp.statistics import Sharing, effect
 
 PARTS, TRAINING = 5, 3
 ROUNDS, SEEDS, DIMENSIONS = 120, 3, 3

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairexp.statistics.intervals import Effect, effect
-from fairexp.statistics.paired import effect_over, holm, paired_difference, paired_log_ratio
+from fairexp.statistics import Effect, effect, effect_over, holm, paired_difference, paired_log_ratio
 
 
 def by_seed(values: Iterable[float]) -> dict[tuple[int, int], float]:

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.statistics.intervals import effect
-from fairexp.statistics.paired import effect_over, independent
-from fairexp.statistics.sharing import Sharing
+from fairexp.statistics import Sharing, effect, effect_over, independent
 from tests.statistics.letor_layout import CASES, LAYOUT, PARTS, Case, coverage, values
 
 TRIALS = 1500

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fairexp.statistics.student import lower_tail, quantile
+from fairexp.statistics import lower_tail, quantile
 
 special = pytest.importorskip("scipy.special")
 FREEDOMS = [1, 2, 3, 4, 7, 15, 30, 99, 1000, 100_000]

@@ -9,7 +9,7 @@ import numpy as np
 from fairexp.checks.failure import demand, keeping
 from fairexp.checks.worlds import World
 from fairexp.errors import StateError
-from fairexp.rankers.matching import Matching
+from fairexp.remap import Matching
 
 CLOSE = 1e-6
 

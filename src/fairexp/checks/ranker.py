@@ -47,7 +47,7 @@ def check_ranker(factory: Factory, *, n_features: int = 5, n_groups: int = 2, se
     `factory(seed)` makes a new ranker for queries with `n_features` features and groups 0..`n_groups` - 1. The
     checks show it the queries of `fairexp.checks.all_queries`, for a run of `rounds` rounds at the longest.
 
-    >>> from fairexp.rankers.controls import RandomRanker
+    >>> from fairexp.rankers.baselines.controls import RandomRanker
     >>> check_ranker(lambda seed: RandomRanker(5, seed=seed))
     """
     world = World(factory, n_features=n_features, n_groups=n_groups, seed=seed, rounds=rounds)

@@ -12,7 +12,7 @@ from fairexp.checks.comparison import copy_of, first_difference
 from fairexp.checks.failure import CheckFailed, demand, keeping
 from fairexp.checks.worlds import World
 from fairexp.errors import FairexpError, ForeignRankingError, StateError
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 
 Attempt = Callable[[], object]
 

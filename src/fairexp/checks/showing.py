@@ -8,7 +8,7 @@ from fairexp.checks.comparison import first_difference
 from fairexp.checks.failure import CheckFailed, demand, keeping
 from fairexp.checks.worlds import World
 from fairexp.errors import CannotScoreError
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 from fairexp.types import Query, Ranking
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.checks.failure import demand
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
 
@@ -75,7 +75,7 @@ class World:
     def make(self, seed: int) -> Ranker:
         """A new ranker; a `CheckFailed` if the factory does not make one."""
         ranker = self._factory(seed)
-        problem = f"factory({seed}) returned a {type(ranker).__name__}, expected a fairexp.rankers.base.Ranker"
+        problem = f"factory({seed}) returned a {type(ranker).__name__}, expected a fairexp.ranker.Ranker"
         demand(isinstance(ranker, Ranker), "the factory makes rankers", problem)
         return ranker
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from fairexp.cli.entry import error_console
 from fairexp.client import Client, ClientError
-from fairexp.data import Dataset
-from fairexp.data.synthetic import world
+from fairexp.lab.data import Dataset
+from fairexp.lab.data.synthetic import world
+from fairexp.lab.users import User, load_user, preset_grades
 from fairexp.service.policies.spec import PolicySpec
-from fairexp.users import User, load_user, preset_grades
 
 if TYPE_CHECKING:
     import uvicorn

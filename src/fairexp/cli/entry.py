@@ -29,14 +29,10 @@ COMMANDS = {
     "simulate": Entry("simulate:simulate", "Let rankers learn from simulated users, and compare them."),
     "rankers": Entry("rankers:rankers", "List the rankers, or describe one with all its parameters."),
     "data": Entry("data:app", "Look at ranking data: files, published collections, synthetic worlds."),
-    "experiment": Entry(
-        "experiments.experiment:app", "Run, resume, watch and report experiments that are written in YAML."
-    ),
-    "reproduce": Entry(
-        "experiments.reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."
-    ),
+    "experiment": Entry("experiment:app", "Run, resume, watch and report experiments that are written in YAML."),
+    "reproduce": Entry("reproduce:reproduce", "Repeat the paper's experiments, and judge each of its findings."),
     "frontier": Entry(
-        "experiments.frontier:frontier",
+        "frontier:frontier",
         "Sweep fair rankers over their trade-offs: who has more NDCG at the same unfairness.",
     ),
     "serve": Entry("serve:serve", "Rank, learn and stay fair over HTTP."),
@@ -44,11 +40,9 @@ COMMANDS = {
     "policy": Entry("policy:app", "Look at the policies of a running service, change them, and bring versions back."),
     "audit": Entry("audit:audit", "Check that a store is what the service wrote."),
     "erase": Entry("erase:erase", "Erase what a running service keeps about a user."),
-    "export": Entry(
-        "records.export:app", "Turn runs into files that other tools read: TREC runs, logs for off-policy work."
-    ),
+    "export": Entry("export:app", "Turn runs into files that other tools read: TREC runs, logs for off-policy work."),
     "evaluate": Entry(
-        "records.evaluate:evaluate", "Estimate what a ranker would earn, from the clicks on what another has shown."
+        "evaluate:evaluate", "Estimate what a ranker would earn, from the clicks on what another has shown."
     ),
     "learn": Entry(
         "learn:learn",

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairexp.cli.entry import error_console
-from fairexp.cli.printing.progress import duration
-from fairexp.cli.printing.tables import output_console
+from fairexp.cli.printing import output_console
+from fairexp.cli.progress import duration
 from fairexp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fairexp.experiments.conduct import Progress
-    from fairexp.experiments.plan.spec import Experiment
-    from fairexp.experiments.run.plan import Plan
-    from fairexp.experiments.run.records import Records
+    from fairexp.lab.experiments.conduct import Progress
+    from fairexp.lab.experiments.plan.spec import Experiment
+    from fairexp.lab.experiments.run.plan import Plan
+    from fairexp.lab.experiments.run.records import Records
 
 LINES = 25
 """Lines of progress in all where there is no terminal."""
@@ -29,9 +29,9 @@ LINES = 25
 
 def open_records(experiment: Experiment, out: str | None, *, folders: Sequence[Path] = ()) -> Records:
     """The records at `out`, or where the experiment says, or in results/NAME."""
-    from fairexp.experiments.plan.paths import records_place
-    from fairexp.experiments.run.records import Records
-    from fairexp.experiments.store import open_records_store
+    from fairexp.lab.experiments.plan.paths import records_place
+    from fairexp.lab.experiments.run.records import Records
+    from fairexp.lab.experiments.store import open_records_store
 
     return Records(open_records_store(out or records_place(experiment, home(folders))))
 
@@ -65,8 +65,8 @@ def conduct_watched(
     experiment: Experiment, records: Records, *, folders: Sequence[Path], on: str, jobs: int | None, retry: bool
 ) -> None:
     """Play what is missing, with progress on stderr."""
-    from fairexp.experiments.conduct import conduct
-    from fairexp.experiments.run.executors import open_executor
+    from fairexp.lab.experiments.conduct import conduct
+    from fairexp.lab.experiments.run.executors import open_executor
 
     console = error_console()
     watcher = Watching(console)
@@ -119,11 +119,11 @@ def typed_command() -> str:
 
 def show_plan(experiment: Experiment, records: Records, *, folders: Sequence[Path], on: str, jobs: int | None) -> Plan:
     """Measure and print how long the runs that are missing will take."""
-    from fairexp.experiments.plan.paths import located
-    from fairexp.experiments.plan.prepared import prepare
-    from fairexp.experiments.run.executors import open_executor
-    from fairexp.experiments.run.plan import make_plan
-    from fairexp.experiments.run.probes import try_kinds
+    from fairexp.lab.experiments.plan.paths import located
+    from fairexp.lab.experiments.plan.prepared import prepare
+    from fairexp.lab.experiments.run.executors import open_executor
+    from fairexp.lab.experiments.run.plan import make_plan
+    from fairexp.lab.experiments.run.probes import try_kinds
 
     console = error_console()
 

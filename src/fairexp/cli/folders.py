@@ -29,7 +29,7 @@ def make_room(folder: Path, *, overwrite: bool) -> None:
 
 def find_runs(folder: Path) -> list[Path]:
     """The folders of runs: `folder` itself, and those below it at ranker/user/seed-N."""
-    from fairexp.simulation.result import SETTINGS
+    from fairexp.lab.simulation.result import SETTINGS
 
     marks = [folder / SETTINGS, *sorted(folder.glob(f"*/*/seed-*/{SETTINGS}"))]
     return [mark.parent for mark in marks if _is_ours(mark)]
@@ -46,8 +46,8 @@ def _is_ours(settings: Path) -> bool:
 
 def _delete(run: Path, top: Path) -> None:
     """Delete the files of one run, and the folders up to `top` that this leaves empty."""
-    from fairexp.simulation.recorder import STATE
-    from fairexp.simulation.result import RESULT, SETTINGS, TRACE
+    from fairexp.lab.simulation.recorder import STATE
+    from fairexp.lab.simulation.result import RESULT, SETTINGS, TRACE
 
     for name in (SETTINGS, TRACE, RESULT, STATE):
         (run / name).unlink(missing_ok=True)

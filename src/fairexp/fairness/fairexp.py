@@ -13,23 +13,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, ToleranceWarning
-from fairexp.fairness.account import Account
-from fairexp.fairness.around import Around
-from fairexp.fairness.constraint import GROUPS, Constraint, check_constraints
-from fairexp.fairness.demands import AIM, EFFORT, BestRanking, Demand, Rules
+from fairexp.fairness.constraint import GROUPS, Account, Constraint, check_constraints
 from fairexp.fairness.exposure import curve_name, exposure_curve
+from fairexp.fairness.fairswap import check_templates, fair_swap
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.fairness.ledger import Ledger
-from fairexp.fairness.pins import found_around, placed
-from fairexp.fairness.rankings import fairer_ranking, found_rankings
-from fairexp.fairness.rivals.fairswap import check_templates, fair_swap
-from fairexp.kernels.learning.orders import filled
+from fairexp.fairness.search import (
+    AIM,
+    EFFORT,
+    BestRanking,
+    Demand,
+    Rules,
+    fairer_ranking,
+    found_around,
+    found_rankings,
+    placed,
+)
+from fairexp.kernels.bandits.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.explorer import Explorer
-from fairexp.rankers.matching import Matching
-from fairexp.rankers.parts.traits import TradeOff
+from fairexp.ranker import Around, Explorer, Ranker, TradeOff
+from fairexp.remap import Matching
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_measured, check_choice, check_number
 

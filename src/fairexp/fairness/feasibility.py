@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Floats, Ints
 from fairexp.errors import ArgumentError
-from fairexp.fairness.demands import AIM, EFFORT, Demand, Rules
 from fairexp.fairness.exposure import reachable_gap
 from fairexp.fairness.ledger import within
-from fairexp.fairness.templates import as_curve, check_tolerance, found_templates
+from fairexp.fairness.search import AIM, EFFORT, Demand, Rules, as_curve, check_tolerance, found_templates
 from fairexp.randomness import make_rng
 from fairexp.validation import as_shares, check_count
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.rankers.matching import NEW, Matching, Number
-from fairexp.rankers.ridge import OnlineRidge
-from fairexp.rankers.scaling import shortened
+from fairexp.remap import NEW, Matching, Number
+from fairexp.ridge import OnlineRidge
+from fairexp.scaling import shortened
 
 LEARNED = ("merit", "size")
 """Names of shares that are learned as rounds go by."""

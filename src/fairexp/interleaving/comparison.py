@@ -15,8 +15,7 @@ from fairexp.errors import ArgumentError
 from fairexp.interleaving.methods import mix
 from fairexp.interleaving.mixed import Interleaved
 from fairexp.randomness import Seed, make_rng
-from fairexp.statistics.intervals import signed_effect
-from fairexp.statistics.paired import holm
+from fairexp.statistics import holm, signed_effect
 from fairexp.types import Query
 
 

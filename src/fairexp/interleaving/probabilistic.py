@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats
 from fairexp.interleaving.mixed import ROUNDING, Interleaved, check_scores
-from fairexp.kernels.learning.interleaving import draw, expected_signs
+from fairexp.kernels.gradient.interleaving import draw, expected_signs
 
 RANK_POWER = 3.0
 """A ranker draws a document with a probability proportional to 1/rank^3."""

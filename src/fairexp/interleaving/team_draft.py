@@ -8,7 +8,7 @@ import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.interleaving.mixed import Interleaved, check_scores
-from fairexp.kernels.learning.interleaving import draft
+from fairexp.kernels.gradient.interleaving import draft
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.matching import Matching
+from fairexp.ranker import Ranker
+from fairexp.remap import Matching
 from fairexp.validation import check_number
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.cache import Cache
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine

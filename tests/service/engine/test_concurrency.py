@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairexp.client import AsyncClient
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from tests.service.live import Live, Standstill

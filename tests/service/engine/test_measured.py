@@ -10,7 +10,7 @@ import pytest
 
 from fairexp.checks.comparison import first_difference
 from fairexp.fairness.ledger import within
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy

@@ -13,7 +13,7 @@ from fairexp.checks.comparison import first_difference
 from fairexp.client import Client
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import within
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine, Ranked
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy

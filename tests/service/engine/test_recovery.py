@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import ChangeRequest, Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy

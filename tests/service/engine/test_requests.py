@@ -13,7 +13,7 @@ import pytest
 
 from fairexp.client import AsyncClient, Client
 from fairexp.client.answers import RankedList
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.repeats import RecentRequests
 from fairexp.service.policies.spec import FeedbackSpec, RetentionSpec

@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 
 from benchmarks.hostile import bodies
 from fairexp.mistakes import Mistake
-from fairexp.service.bodies import reader
-from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.decode import read_feedback, read_policy, read_ranking
-from fairexp.service.bodies.metarank import read_metarank, read_metarank_events
-from fairexp.service.bodies.reader import Reader
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.http.service import Service
 from fairexp.service.policies import spec as policies
 from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError
+from fairexp.service.requests import reader
+from fairexp.service.requests.candidates import candidates_of
+from fairexp.service.requests.decode import read_feedback, read_policy, read_ranking
+from fairexp.service.requests.metarank import read_metarank, read_metarank_events
+from fairexp.service.requests.reader import Reader
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
 from tests.service.live import Live
@@ -355,6 +355,6 @@ def test_a_slow_sender_does_not_keep_others_out(live: Start, sqlite_address: str
 
 
 def test_the_reader_of_large_bodies_imports_nothing_heavy() -> None:
-    code = "import sys, fairexp.service.bodies.reader, fairexp.service.bodies.decode; print(*sys.modules)"
+    code = "import sys, fairexp.service.requests.reader, fairexp.service.requests.decode; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "msgspec" in loaded and {"pydantic", "fastapi", "altair", "pyarrow"}.isdisjoint(loaded)

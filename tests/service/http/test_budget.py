@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from fairexp.service.bodies.budget import Budget
 from fairexp.service.problems import ServiceError
+from fairexp.service.requests.budget import Budget
 
 
 def test_the_largest_body_that_is_not_whole_makes_room() -> None:

@@ -24,7 +24,7 @@ from fairexp.cli.commands.serve import stop_on_hangup
 from fairexp.cli.first_key import key_file_of, make_first_key
 from fairexp.client import Client
 from fairexp.errors import ArgumentError
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.http.keys import make_key, revoke_key
 from fairexp.service.problems import StoreError

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.engine.recovery import load_policy
-from fairexp.service.items.counters import STRENGTH, ItemCounters
+from fairexp.service.items import STRENGTH, ItemCounters
 from fairexp.service.policies.spec import Feature
 from tests.service.worlds import SPEC, matrix
 from tests.waiting import SECONDS

@@ -11,7 +11,7 @@ import pytest
 
 from fairexp.client import Client
 from fairexp.errors import ArgumentError
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.policies.spec import Feature, ItemsSpec, PolicySpec
 from fairexp.service.store.base import Fields
@@ -161,7 +161,7 @@ def test_items_written_longest_ago_go_and_one_is_no_larger_than_its_limit(
 
 
 def discarding() -> Any:
-    from fairexp.service.administration.change import ChangeRequest
+    from fairexp.service.changes import ChangeRequest
 
     return ChangeRequest(discard=True)
 

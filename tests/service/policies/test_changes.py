@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from fairexp.checks.comparison import first_difference
-from fairexp.service.administration.actions import latest_actions
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import ChangeRequest, Changes, latest_actions
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent

@@ -12,8 +12,7 @@ import pytest
 
 from fairexp.checks.comparison import first_difference
 from fairexp.fairness.ledger import Ledger, amounts_by_group
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import ChangeRequest, Changes
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent

@@ -11,8 +11,7 @@ import pytest
 
 from fairexp.checks.comparison import first_difference
 from fairexp.registry import classes_of
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import ChangeRequest, Changes
 from fairexp.service.engine.candidates import query_key
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent

@@ -13,8 +13,8 @@ import pytest
 
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError
-from fairexp.rankers.pairrank import PairRank
-from fairexp.service.administration.changes import Changes
+from fairexp.rankers.pairrank.ranker import PairRank
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import load_policy

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairexp.service.administration.declaration import preview
+from fairexp.service.changes import preview
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import ServiceError
 from fairexp.service.store import open_store

@@ -20,10 +20,7 @@ from fairexp.checks.comparison import first_difference
 from fairexp.cli.entry import app
 from fairexp.errors import ArgumentError, FairexpError
 from fairexp.prior import EVEN_SPREAD
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
-from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.decode import read_ranking
+from fairexp.service.changes import ChangeRequest, Changes
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
@@ -34,7 +31,9 @@ from fairexp.service.log.feedback import Event
 from fairexp.service.policies.rankers import ORDER_SPREAD, prior_of
 from fairexp.service.policies.spec import CALLER_ORDER, PolicySpec, load_policies, parse_policy
 from fairexp.service.problems import ServiceError
-from tests.logs.worlds import as_table, logged
+from fairexp.service.requests.candidates import candidates_of
+from fairexp.service.requests.decode import read_ranking
+from tests.lab.logs.worlds import as_table, logged
 from tests.service.worlds import SPEC, base64_body, rank_body
 from tests.waiting import SECONDS
 

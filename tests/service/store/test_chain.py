@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairexp.errors import ArgumentError
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.log.audit import Audited, audit

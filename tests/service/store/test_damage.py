@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from fairexp.client import Client
-from fairexp.service.administration.actions import latest_actions
+from fairexp.service.changes import latest_actions
 from fairexp.service.engine.engine import Engine
 from fairexp.service.http.keys import make_key
 from fairexp.service.policies.spec import ItemsSpec

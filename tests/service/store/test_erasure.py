@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from fairexp.cli.entry import app
-from fairexp.service.administration.actions import latest_actions
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes, latest_actions
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.http.keys import make_key

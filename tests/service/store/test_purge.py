@@ -8,8 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import ChangeRequest, Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.store import Append, Context
 from fairexp.service.store.base import Kind, Purge, Write

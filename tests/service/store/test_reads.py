@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import Changes
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.store import Append, Context

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairexp.fairness.ledger import Ledger
-from fairexp.service.administration.next_version import next_version
+from fairexp.service.changes import next_version
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.runtime import Runtime

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp.service.totals.history import AT, LENGTH, ROUND, STEP, History
+from fairexp.service.totals import AT, LENGTH, ROUND, STEP, History
 
 ALL = [np.random.default_rng(4).random(20_000), np.random.default_rng(5).random(20_000)]
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
+from fairexp.service.changes import ChangeRequest, Changes
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.open_ranking import OpenRanking

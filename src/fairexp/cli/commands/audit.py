@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairexp.cli.entry import error_console
-from fairexp.cli.serve_options import DEFAULT_STORE, StoreAddress
+from fairexp.cli.options import DEFAULT_STORE, StoreAddress
 
 
 def audit(

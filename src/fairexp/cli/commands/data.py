@@ -10,13 +10,12 @@ import typer
 from rich.table import Table
 
 from fairexp.arrays import Floats
-from fairexp.cli import options
-from fairexp.cli.parameters import numbers_or_name, parse_shares
-from fairexp.cli.printing import data_tables
-from fairexp.cli.printing.tables import output_console
-from fairexp.data import COLLECTIONS, WORLDS, Dataset, contents, open_data
-from fairexp.data.groups import FORMS
+from fairexp.cli import data_tables, options
+from fairexp.cli.options import numbers_or_name, parse_shares
+from fairexp.cli.printing import output_console
 from fairexp.errors import ArgumentError
+from fairexp.lab.data import COLLECTIONS, WORLDS, Dataset, contents, open_data
+from fairexp.lab.data.groups import FORMS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +100,7 @@ def _print_feasibility(
     """How far exposure can be fair to the groups of `data`, and, where that is too rarely, what it would take."""
     from fairexp.fairness.exposure import exposure_curve
     from fairexp.fairness.feasibility import feasibility, remedies
-    from fairexp.simulation.settings import shares_of
+    from fairexp.lab.simulation.settings import shares_of
 
     curve, owed, names = exposure_curve(exposure, length), shares_of(shares, data), data.group_names
     assert owed is not None and names is not None

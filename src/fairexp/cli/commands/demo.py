@@ -12,13 +12,11 @@ from fairexp.cli import options
 from fairexp.cli.commands.simulate import report
 from fairexp.cli.entry import error_console
 from fairexp.cli.folders import make_room
-from fairexp.cli.printing.demo_text import facts, reading
-from fairexp.cli.printing.summary import Summary, summarise
-from fairexp.cli.printing.tables import cells, output_console
-from fairexp.cli.watched_runs import watch_runs
+from fairexp.cli.printing import Summary, cells, facts, output_console, reading, summarise
+from fairexp.cli.progress import watch_runs
 
 if TYPE_CHECKING:
-    from fairexp.simulation.settings import RunSettings
+    from fairexp.lab.simulation.settings import RunSettings
 
 RANKERS = ("pairrank", "fairexp-pairrank", "fairco", "pdgd", "dbgd")
 WORLD = "mslr-pagerank"
@@ -55,8 +53,8 @@ def demo(
 
 def demo_runs(rounds: int, n_seeds: int) -> list[RunSettings]:
     """The runs of the demo: groups are owed exposure by their average utility, as in the paper."""
+    from fairexp.lab.simulation.settings import DataSettings, RunSettings
     from fairexp.registry import keeps_tolerance
-    from fairexp.simulation.settings import DataSettings, RunSettings
 
     return [
         RunSettings(
@@ -77,7 +75,7 @@ def write_report(runs: Sequence[RunSettings], summaries: Sequence[Summary], out:
     """Draw the charts, print and write the reading, and write `report.html`; its path."""
     from fairexp.charts import Manner, charts, report_html, save_charts
     from fairexp.charts.style import display_name
-    from fairexp.simulation.rows import read_rows
+    from fairexp.lab.simulation.rows import read_rows
 
     folders = [out / "runs" / run.label for run in runs]
     rows = read_rows(folders)

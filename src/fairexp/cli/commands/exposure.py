@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from fairexp.cli import options
 from fairexp.cli.entry import error_console
-from fairexp.data import Dataset, contents, open_data
 from fairexp.errors import ArgumentError, DataError
 from fairexp.fairness.exposure import ExposureEstimate, estimate_exposure, exposure_curve
-from fairexp.users import User, load_user, preset_grades
-from fairexp.users.interventions import randomised_clicks, swapped_clicks
+from fairexp.lab.data import Dataset, contents, open_data
+from fairexp.lab.users import User, load_user, preset_grades
+from fairexp.lab.users.interventions import randomised_clicks, swapped_clicks
 
 
 class Method(StrEnum):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairexp.cli.entry import error_console
-from fairexp.cli.serve_options import DEFAULT_STORE, StoreAddress
+from fairexp.cli.options import DEFAULT_STORE, StoreAddress
 from fairexp.cli.stores import opened_store, whoever
 
 app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys of a service, by role and by policy.")
@@ -44,7 +44,7 @@ def list_keys(store: StoreAddress = DEFAULT_STORE) -> None:
     """List the keys, without their secrets."""
     from rich.table import Table
 
-    from fairexp.cli.printing.tables import output_console
+    from fairexp.cli.printing import output_console
 
     columns = ("id", "name", "roles", "policies", "per second", "made", "revoked")
     table = Table(*columns, box=None, padding=(0, 2, 0, 0))

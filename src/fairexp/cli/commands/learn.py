@@ -12,15 +12,15 @@ import typer
 
 from fairexp.cli import options
 from fairexp.cli.entry import error_console
-from fairexp.cli.parameters import numbers_or_name
+from fairexp.cli.options import numbers_or_name
 from fairexp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from fairexp.fairness.exposure import ExposureEstimate
-    from fairexp.logs.learned import Learned
-    from fairexp.logs.record import Log
+    from fairexp.lab.logs.learned import Learned
+    from fairexp.lab.logs.record import Log
 
 HARVEST = "harvest"
 MOST_ROWS = 20
@@ -66,10 +66,10 @@ def learn(
     action: Annotated[str, typer.Option(help="Which UBI events are clicks.")] = "click",
 ) -> None:
     """Learn weights and exposure from past rankings and clicks, for a ranker or a policy to start from."""
-    from fairexp.cli.printing.tables import output_console
-    from fairexp.data import feature_line
-    from fairexp.logs.files import read_log, scaled_by_query
-    from fairexp.logs.learned import learn as learn_from
+    from fairexp.cli.printing import output_console
+    from fairexp.lab.data import feature_line
+    from fairexp.lab.logs.files import read_log, scaled_by_query
+    from fairexp.lab.logs.learned import learn as learn_from
 
     if out.suffix != ".json":
         raise ArgumentError("--out", repr(str(out)), "a file name that ends in .json")
@@ -117,7 +117,7 @@ def _curve(spec: str, log: Log) -> ExposureEstimate:
     import numpy as np
 
     from fairexp.fairness.exposure import ExposureEstimate, exposure_curve
-    from fairexp.logs.exposure import harvested_exposure
+    from fairexp.lab.logs.exposure import harvested_exposure
 
     length = int(log.positions.max())
     if spec == HARVEST:

@@ -29,7 +29,7 @@ def list_policies(client: Client) -> None:
     """List the policies."""
     from rich.table import Table
 
-    from fairexp.cli.printing.tables import output_console
+    from fairexp.cli.printing import output_console
 
     table = Table("policy", "state", "version", "ranker", "rankings", box=None, padding=(0, 2, 0, 0))
     for each in client.policies():
@@ -44,7 +44,7 @@ def versions(client: Client, policy: Name) -> None:
     """List the versions of a policy: when each came, who brought it, and whether it can be rolled back to."""
     from rich.table import Table
 
-    from fairexp.cli.printing.tables import output_console
+    from fairexp.cli.printing import output_console
 
     table = Table("version", "since", "what", "by", "back to it", box=None, padding=(0, 2, 0, 0))
     found = client.policy(policy)
@@ -126,7 +126,7 @@ def actions(
     """List what administrators did, newest first."""
     from rich.table import Table
 
-    from fairexp.cli.printing.tables import output_console
+    from fairexp.cli.printing import output_console
 
     table = Table("", "when", "who", "what", "policy", box=None, padding=(0, 2, 0, 0))
     for each in client.actions(limit=limit):

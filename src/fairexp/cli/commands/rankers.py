@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairexp.cli.parameters import OPTIONS_OF_THEIR_OWN, settable
+from fairexp.cli.options import OPTIONS_OF_THEIR_OWN, settable
 
 if TYPE_CHECKING:
-    from fairexp.rankers.base import Ranker
+    from fairexp.ranker import Ranker
 
 
 def rankers(
     name: Annotated[str | None, typer.Argument(help="Describe this one; a name or `package.module:Class`.")] = None,
 ) -> None:
     """List the rankers, or describe one with all its parameters."""
-    from fairexp.cli.printing.tables import output_console
+    from fairexp.cli.printing import output_console
 
     output_console().print(_list() if name is None else _details(name))
 
@@ -26,7 +26,7 @@ def rankers(
 def _list() -> Any:
     from rich.table import Table
 
-    from fairexp.simulation import ranker_names
+    from fairexp.lab.simulation import ranker_names
 
     table = Table("ranker", "what it does, and what --set can change (with defaults)", box=None, padding=(0, 2, 1, 0))
     for name in ranker_names():
@@ -41,7 +41,7 @@ def _details(name: str) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from fairexp.simulation.environment import parameters_of
+    from fairexp.lab.simulation.environment import parameters_of
 
     table = Table("parameter", "default", "type", "set by", box=None, padding=(0, 2, 0, 0))
     for key, parameter in parameters_of(name).items():
@@ -87,7 +87,7 @@ def _summary(name: str) -> str:
 
 def _default(name: str, key: str) -> str:
     """A parameter's default, or who supplies it."""
-    from fairexp.simulation.environment import DEFAULTS, parameters_of
+    from fairexp.lab.simulation.environment import DEFAULTS, parameters_of
 
     default = parameters_of(name)[key].default
     if default is inspect.Parameter.empty or (default is None and key in DEFAULTS):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairexp.cli import serve_options as options
+from fairexp.cli import options
 from fairexp.cli.entry import error_console
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _preview(address: str, declared: dict[str, PolicySpec], prefer: Any) -> None
     from fairexp.cli.commands.policy import tell
     from fairexp.cli.stores import opened_store
     from fairexp.client.answers import Change
-    from fairexp.service.administration.declaration import preview
+    from fairexp.service.changes import preview
 
     with opened_store(address) as store:
         for name, change in preview(store, declared, prefer=prefer):
@@ -87,7 +87,7 @@ def _url(host: str, port: int) -> str:
 
 def _changed(assignments: list[str]) -> ServerSettings:
     """The settings, with those of `--set`."""
-    from fairexp.cli.parameters import parse_value
+    from fairexp.cli.options import parse_value
     from fairexp.errors import ArgumentError
     from fairexp.service.settings import ServerSettings
 
@@ -108,7 +108,7 @@ def _whole(value: Any) -> Any:
 def _list_settings() -> None:
     from rich.table import Table
 
-    from fairexp.cli.printing.tables import output_console
+    from fairexp.cli.printing import output_console
     from fairexp.service.settings import settings_table
 
     table = Table("setting", "default", "meaning", box=None, padding=(0, 2, 0, 0))

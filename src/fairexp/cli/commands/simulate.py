@@ -11,18 +11,17 @@ import typer
 from fairexp.cli import options
 from fairexp.cli.entry import error_console
 from fairexp.cli.folders import SUMMARY, make_room
-from fairexp.cli.parameters import numbers_or_name, parse_shares, route
-from fairexp.cli.printing.summary import summarise, write_summary
-from fairexp.cli.printing.tables import output_console, print_tables
-from fairexp.cli.watched_runs import notes_beside, print_notes, watch_runs
+from fairexp.cli.options import numbers_or_name, parse_shares, route
+from fairexp.cli.printing import output_console, print_tables, summarise, write_summary
+from fairexp.cli.progress import notes_beside, print_notes, watch_runs
 from fairexp.errors import ArgumentError
 from fairexp.measures import ZERO, check_irrelevant
 
 if TYPE_CHECKING:
-    from fairexp.exports.tracking import Tracker
-    from fairexp.simulation import Result
-    from fairexp.simulation.recorder import Recording
-    from fairexp.simulation.settings import RunSettings
+    from fairexp.lab.exports.tracking import Tracker
+    from fairexp.lab.simulation import Result
+    from fairexp.lab.simulation.recorder import Recording
+    from fairexp.lab.simulation.settings import RunSettings
 
 
 def simulate(
@@ -58,7 +57,7 @@ def simulate(
 
     Every ranker meets every user with every seed. Ctrl-C ends early and keeps what was done.
     """
-    from fairexp.simulation.settings import DataSettings, RunSettings
+    from fairexp.lab.simulation.settings import DataSettings, RunSettings
 
     rankers = list(dict.fromkeys(ranker or ["pairrank", "fairexp-pairrank"]))
     source = DataSettings(
@@ -112,7 +111,7 @@ def report(runs: Sequence[RunSettings], results: Sequence[Result | None], out: P
 
 
 def _recording(record: list[str] | None, draws: int, measure: list[str] | None, out: Path | None) -> Recording:
-    from fairexp.simulation.recorder import Recording
+    from fairexp.lab.simulation.recorder import Recording
 
     recording = Recording(",".join(record or []) or (), ",".join(measure or []) or (), draws)
     if recording.columns and out is None:
@@ -123,7 +122,7 @@ def _recording(record: list[str] | None, draws: int, measure: list[str] | None, 
 def _tracker(name: str | None) -> Tracker | None:
     if name is None:
         return None
-    from fairexp.exports.tracking import find_tracker
+    from fairexp.lab.exports.tracking import find_tracker
 
     return find_tracker(name)
 

@@ -1,7 +1,7 @@
 """What one shown ranking is worth, in one pass: for loops that measure every round.
 
-`fairexp.metrics.ndcg` and `misordered_pairs` say the same about one ranking, with every argument checked. Symbols: k
-positions count; `gain[g]` is 2^g - 1; `discount[p]` is 1 / log2(p + 2).
+`fairexp.lab.metrics.ndcg` and `misordered_pairs` say the same about one ranking, with every argument checked.
+Symbols: k positions count; `gain[g]` is 2^g - 1; `discount[p]` is 1 / log2(p + 2).
 """
 
 import cython

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.learning.batches import count_batches, is_mixed, least_counted, smallest_counts
-from fairexp.kernels.learning.orders import filled, layers
-from fairexp.kernels.learning.rates import kl_bounds
-from fairexp.rankers.bandits.parts.bounds import kl_budget
-from fairexp.rankers.bandits.parts.orders import add_orders, exchangeable
-from fairexp.rankers.bandits.parts.per_query import PerQuery, PlannedExplorer
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
-from fairexp.rankers.matching import Matching
+from fairexp.kernels.bandits.batches import count_batches, is_mixed, least_counted, smallest_counts
+from fairexp.kernels.bandits.orders import filled, layers
+from fairexp.kernels.bandits.rates import kl_bounds
+from fairexp.query_memory import Field, QueryRecord
+from fairexp.rankers.bandits.bounds import kl_budget
+from fairexp.rankers.bandits.orders import add_orders, exchangeable
+from fairexp.rankers.bandits.per_query import PerQuery, PlannedExplorer
+from fairexp.remap import Matching
 from fairexp.types import Belief, Query, Ranking
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.rankers.bandits.parts.duels import Duels
-from fairexp.rankers.bandits.parts.neighbours import Neighbours
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord, Table
+from fairexp.query_memory import Field, QueryRecord, Table
+from fairexp.rankers.bandits.duels import Duels
+from fairexp.rankers.bandits.neighbours import Neighbours
 from fairexp.types import Belief, Query, Ranking
 
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.learning.rates import count_examined, hoeffding_bounds, kl_bounds
+from fairexp.kernels.bandits.rates import count_examined, hoeffding_bounds, kl_bounds
+from fairexp.query_memory import Field, QueryRecord
 from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.bounds import hoeffding_budget, kl_budget
-from fairexp.rankers.bandits.parts.orders import interval_belief
-from fairexp.rankers.bandits.parts.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
-from fairexp.rankers.bandits.parts.rewards import Rewarded
+from fairexp.rankers.bandits.bounds import hoeffding_budget, kl_budget
+from fairexp.rankers.bandits.orders import interval_belief
+from fairexp.rankers.bandits.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
+from fairexp.rankers.bandits.rewards import Rewarded
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count
 

@@ -9,14 +9,14 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
+from fairexp.ranker import Explorer
 from fairexp.rankers.bandits.cascade_ucb import n_examined
-from fairexp.rankers.bandits.parts.orders import interval_belief
-from fairexp.rankers.bandits.parts.per_query import HORIZON
-from fairexp.rankers.bandits.parts.rewards import Rewarded
-from fairexp.rankers.explorer import Explorer
-from fairexp.rankers.matching import Matching
-from fairexp.rankers.ridge import OnlineRidge
-from fairexp.rankers.scaling import shortened
+from fairexp.rankers.bandits.orders import interval_belief
+from fairexp.rankers.bandits.per_query import HORIZON
+from fairexp.rankers.bandits.rewards import Rewarded
+from fairexp.remap import Matching
+from fairexp.ridge import OnlineRidge
+from fairexp.scaling import shortened
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count, check_number
 
@@ -28,7 +28,7 @@ class LinearCascade(Rewarded, Explorer):
     examined. An examined document's click depends on its features alone, so regression stays unbiased when templates
     move documents, and orders between groups are learned as well. An order is certain where one's lower bound exceeds
     the other's upper bound. The guarantees ask for feature vectors of length at most 1; longer ones than
-    `fairexp.rankers.scaling.MAX_NORM` are shortened to that. With grades the regression is of rewards (`Rewarded`), of
+    `fairexp.scaling.MAX_NORM` are shortened to that. With grades the regression is of rewards (`Rewarded`), of
     which the mean must then be linear, and regret is promised for clicks only.
     """
 

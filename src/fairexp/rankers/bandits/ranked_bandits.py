@@ -8,11 +8,11 @@ from math import e, log, sqrt
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
+from fairexp.query_memory import Field, QueryRecord, Table
 from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.bounds import hoeffding_width
-from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord, Table
-from fairexp.rankers.matching import Matching
+from fairexp.rankers.bandits.bounds import hoeffding_width
+from fairexp.rankers.bandits.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery
+from fairexp.remap import Matching
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_count
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import StateError
-from fairexp.kernels.learning.batches import count_trials, is_unsettled, part_orders, with_trials
+from fairexp.kernels.bandits.batches import count_trials, is_unsettled, part_orders, with_trials
+from fairexp.query_memory import Field, QueryRecord
 from fairexp.randomness import Seed
-from fairexp.rankers.bandits.parts.design import fitted, trials
-from fairexp.rankers.bandits.parts.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedExplorer
-from fairexp.rankers.bandits.parts.query_memory import Field, QueryRecord
-from fairexp.rankers.bandits.parts.rewards import Rewarded
-from fairexp.rankers.matching import Matching
+from fairexp.rankers.bandits.design import fitted, trials
+from fairexp.rankers.bandits.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedExplorer
+from fairexp.rankers.bandits.rewards import Rewarded
+from fairexp.remap import Matching
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 

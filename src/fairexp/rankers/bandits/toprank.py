@@ -7,9 +7,9 @@ from math import log
 import numpy as np
 
 from fairexp.arrays import Bools, Floats
-from fairexp.kernels.learning.orders import layers, net_orders
-from fairexp.rankers.bandits.parts.duels import Duels, ExchangeableBelief
-from fairexp.rankers.bandits.parts.orders import exchangeable
+from fairexp.kernels.bandits.orders import layers, net_orders
+from fairexp.rankers.bandits.duels import Duels, ExchangeableBelief
+from fairexp.rankers.bandits.orders import exchangeable
 from fairexp.types import Query
 
 FACTOR = 3.43

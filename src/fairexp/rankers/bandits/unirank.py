@@ -7,10 +7,10 @@ from math import log
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.kernels.learning.orders import chains
-from fairexp.rankers.bandits.parts.bounds import bernoulli_kl
-from fairexp.rankers.bandits.parts.neighbours import Neighbours
-from fairexp.rankers.bandits.parts.query_memory import Table
+from fairexp.kernels.bandits.orders import chains
+from fairexp.query_memory import Table
+from fairexp.rankers.bandits.bounds import bernoulli_kl
+from fairexp.rankers.bandits.neighbours import Neighbours
 
 
 class UniRank(Neighbours):

@@ -25,7 +25,7 @@ from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.open_ranking import OpenRanking
 from fairexp.service.engine.recovery import Loaded, load_all
 from fairexp.service.engine.runtime import Runtime
-from fairexp.service.items.catalog import Catalog
+from fairexp.service.items import Catalog
 from fairexp.service.log.ranking_ids import RankingIds, unknown_ranking
 from fairexp.service.log.shown import Shown, rest_of
 from fairexp.service.log.writer import Writer

@@ -14,12 +14,12 @@ import numpy as np
 
 from fairexp.arrays import Floats, State
 from fairexp.fairness.exposure import exposure_curve
-from fairexp.rankers.base import Ranker
-from fairexp.rankers.matching import NEW, Matching
+from fairexp.ranker import Ranker
+from fairexp.remap import NEW, Matching
 from fairexp.service.engine.candidates import Candidates, query_key
 from fairexp.service.engine.open_ranking import OpenRanking, Worth
 from fairexp.service.engine.standing import Standing, demands_of, settled, standing
-from fairexp.service.items.counters import ItemCounters
+from fairexp.service.items import ItemCounters
 from fairexp.service.log.considered import Floats32, considered
 from fairexp.service.log.contributions import Contributions
 from fairexp.service.log.feedback import Event, Feedback
@@ -28,8 +28,7 @@ from fairexp.service.policies.rankers import build_ranker, curve_notes, resolve_
 from fairexp.service.policies.scaling import DeclaredScale, RunningScale
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.policies.versions import matched, same_labels
-from fairexp.service.totals.drawn import DrawnAccounts, expected_clicks
-from fairexp.service.totals.totals import Totals
+from fairexp.service.totals import DrawnAccounts, Totals, expected_clicks
 from fairexp.types import Belief, Query, Ranking
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from fairexp.arrays import Floats
 from fairexp.fairness.fairexp import FairExp
 from fairexp.fairness.ledger import Ledger, amounts_by_group
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
 from fairexp.service.log.shown import Account
 from fairexp.service.policies.constraints import ConstraintSpec
-from fairexp.service.totals.totals import Totals
+from fairexp.service.totals import Totals
 from fairexp.types import Query, Ranking
 
 Demand = tuple[Floats, Floats | None]

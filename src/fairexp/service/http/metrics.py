@@ -14,11 +14,11 @@ from prometheus_client.exposition import generate_latest
 from fairexp.service.views.fairness import standing
 
 if TYPE_CHECKING:
-    from fairexp.service.bodies.budget import Budget
-    from fairexp.service.bodies.reader import Reader
     from fairexp.service.engine.engine import Engine, Learned
     from fairexp.service.http.connections import Connections
     from fairexp.service.limit import Limit
+    from fairexp.service.requests.budget import Budget
+    from fairexp.service.requests.reader import Reader
 
 RECENT = 512
 BUCKETS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)

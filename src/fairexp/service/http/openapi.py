@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from fairexp import __version__
-from fairexp.service.bodies.forms import EXAMPLES
 from fairexp.service.http.schemas import ErrorAnswer
+from fairexp.service.requests.forms import EXAMPLES
 
 REFERENCE = "#/components/schemas/{name}"
 Body = type[BaseModel] | type[Struct]

@@ -16,13 +16,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from fairexp.errors import FairexpError
-from fairexp.service.administration.change import ChangeRequest
-from fairexp.service.administration.changes import Changes
-from fairexp.service.administration.declaration import Prefer
-from fairexp.service.bodies.asked import Asked
-from fairexp.service.bodies.budget import Budget
-from fairexp.service.bodies.fields import filled, lacking
-from fairexp.service.bodies.reader import Reader
+from fairexp.service.changes import ChangeRequest, Changes, Prefer
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.engine import Engine, Learned, Ranked
 from fairexp.service.engine.events import GivenEvent
@@ -36,6 +30,10 @@ from fairexp.service.limit import Limit
 from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.spec import PolicySpec
 from fairexp.service.problems import AboveLimitError, ServiceError, StoreBusyError, StoreError
+from fairexp.service.requests.asked import Asked
+from fairexp.service.requests.budget import Budget
+from fairexp.service.requests.fields import filled, lacking
+from fairexp.service.requests.reader import Reader
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store.base import Fields, Store, Table
 from fairexp.service.views.page.cache import ChartCache

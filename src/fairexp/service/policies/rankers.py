@@ -15,8 +15,8 @@ from fairexp.fairness.constraint import Constraint
 from fairexp.fairness.fairexp import FairExp
 from fairexp.fairness.feasibility import coarse_curve
 from fairexp.prior import EVEN_SPREAD, Prior
-from fairexp.rankers.bandits.parts.per_query import PerQuery
-from fairexp.rankers.base import Ranker
+from fairexp.ranker import Ranker
+from fairexp.rankers.bandits.per_query import PerQuery
 from fairexp.registry import construct, parameters_of, ranker_names
 from fairexp.service.problems import ServiceError, invalid
 from fairexp.types import Query

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.data.scaling import scale_queries
-from fairexp.rankers.matching import NEW, Matching
+from fairexp.remap import NEW, Matching
 from fairexp.service.policies.spec import PolicySpec
 
 RANGE = float(np.sqrt(12.0))

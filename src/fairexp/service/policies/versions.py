@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Floats
-from fairexp.rankers.matching import NEW, Matching
+from fairexp.remap import NEW, Matching
 from fairexp.service.policies.scaling import DeclaredScale
 from fairexp.service.policies.spec import PolicySpec
 

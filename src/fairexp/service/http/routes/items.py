@@ -6,8 +6,6 @@ import asyncio
 
 from fastapi import APIRouter, Request, Response
 
-from fairexp.service.bodies.decode import read_items
-from fairexp.service.bodies.forms import FieldsGiven, ItemsRequest
 from fairexp.service.http.answers import answer
 from fairexp.service.http.ids import Id
 from fairexp.service.http.openapi import documented
@@ -15,6 +13,8 @@ from fairexp.service.http.permission import allow
 from fairexp.service.http.schemas import ForgottenItem, ItemInfo, ItemsAnswer
 from fairexp.service.http.service import Service, service_of
 from fairexp.service.problems import ServiceError
+from fairexp.service.requests.decode import read_items
+from fairexp.service.requests.forms import FieldsGiven, ItemsRequest
 from fairexp.service.store.base import Fields, Table
 
 router = APIRouter()

@@ -8,15 +8,6 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Request, Response
 
-from fairexp.service.bodies.asked import Asked
-from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.metarank import (
-    MetarankInteraction,
-    MetarankMetadata,
-    MetarankRanking,
-    read_metarank,
-    read_metarank_events,
-)
 from fairexp.service.http.answers import REPEATED, answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import EACH, allow
@@ -24,6 +15,15 @@ from fairexp.service.http.routes.verdicts import told, verdicts_on
 from fairexp.service.http.schemas import EventsAnswer, MetarankAnswer
 from fairexp.service.http.service import service_of
 from fairexp.service.log.shown import Rest, Shown
+from fairexp.service.requests.asked import Asked
+from fairexp.service.requests.candidates import candidates_of
+from fairexp.service.requests.metarank import (
+    MetarankInteraction,
+    MetarankMetadata,
+    MetarankRanking,
+    read_metarank,
+    read_metarank_events,
+)
 
 router = APIRouter()
 

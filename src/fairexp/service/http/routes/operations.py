@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from fairexp.service.administration.actions import latest_actions
+from fairexp.service.changes import latest_actions
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import ALL, allow

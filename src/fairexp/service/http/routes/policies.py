@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from fairexp.service.administration.change import ChangeRequest, PolicyChange
-from fairexp.service.bodies.decode import MOST_KEYS, read_policy
+from fairexp.service.changes import ChangeRequest, PolicyChange
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
@@ -26,6 +25,7 @@ from fairexp.service.http.service import Service, service_of
 from fairexp.service.log.ranking_ids import unknown_ranking
 from fairexp.service.policies.spec import NAME, PolicySpec, parse_policy
 from fairexp.service.problems import invalid
+from fairexp.service.requests.decode import MOST_KEYS, read_policy
 from fairexp.service.views.export import exported
 from fairexp.service.views.fairness import fairness_report
 from fairexp.service.views.reports import brief, policy_report, ranking_report

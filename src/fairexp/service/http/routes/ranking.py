@@ -8,9 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from fairexp.service.bodies.candidates import candidates_of
-from fairexp.service.bodies.decode import read_feedback, read_ranking
-from fairexp.service.bodies.forms import EventGiven, FeedbackGiven, FeedbackRequest, RankRequest
 from fairexp.service.engine.engine import Ranked
 from fairexp.service.engine.events import GivenEvent
 from fairexp.service.http.answers import REPEATED, answer, problem
@@ -19,6 +16,9 @@ from fairexp.service.http.permission import EACH, allow, check_policy
 from fairexp.service.http.schemas import FeedbackAnswer, RankAnswer
 from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
+from fairexp.service.requests.candidates import candidates_of
+from fairexp.service.requests.decode import read_feedback, read_ranking
+from fairexp.service.requests.forms import EventGiven, FeedbackGiven, FeedbackRequest, RankRequest
 from fairexp.service.views.explain import explain as explanation_of
 from fairexp.service.views.reports import groups_told
 

@@ -6,13 +6,13 @@ import time
 
 from fastapi import APIRouter, Request, Response
 
-from fairexp.service.bodies.ubi import UbiEvent, UbiQuery, read_ubi
 from fairexp.service.http.answers import answer
 from fairexp.service.http.openapi import documented
 from fairexp.service.http.permission import EACH, allow
 from fairexp.service.http.routes.verdicts import told, verdicts_on
 from fairexp.service.http.schemas import EventsAnswer
 from fairexp.service.http.service import service_of
+from fairexp.service.requests.ubi import UbiEvent, UbiQuery, read_ubi
 
 router = APIRouter()
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from fastapi import Request
 
-from fairexp.service.bodies.reports import Reported
 from fairexp.service.engine.events import EventError, GivenEvent
 from fairexp.service.http.answers import problem
 from fairexp.service.http.permission import sees
 from fairexp.service.http.service import service_of
 from fairexp.service.problems import ServiceError
+from fairexp.service.requests.reports import Reported
 from fairexp.service.store.base import Fields, Table
 
 Verdict = dict[str, Any]

@@ -1,1 +1,0 @@
-"""Commands that play experiments: `experiment` from YAML, `reproduce` the paper's, `frontier` what fairness costs."""

@@ -1,1 +1,0 @@
-"""Commands on what runs and logs have kept, one file each."""

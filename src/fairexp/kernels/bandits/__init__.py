@@ -1,0 +1,1 @@
+"""What click bandits compute: batches, certain orders, rates with confidence bounds."""

@@ -1,0 +1,1 @@
+"""What rankers that follow gradients of clicks compute: interleaved lists, and lists replayed."""

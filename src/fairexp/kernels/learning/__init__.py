@@ -1,1 +1,0 @@
-"""What rankers learn with: confidence, regression, gradients, interleaving, click rates, orders."""

@@ -1,0 +1,1 @@
+"""What PDGD computes: draws, and the gradient of their probabilities."""

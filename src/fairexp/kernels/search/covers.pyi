@@ -1,7 +1,0 @@
-from fairexp.kernels.search.rounds import Found, Round
-from fairexp.kernels.search.subsets import Subsets
-
-class Cover:
-    found: Found
-    def __init__(self, round: Round, subsets: Subsets) -> None: ...
-    def pair_cost(self, g: int, mask: int, h: int, other: int) -> int: ...

@@ -1,0 +1,1 @@
+"""The laboratory: data, simulated users, runs, metrics, experiments, and logs of the past."""

@@ -1,0 +1,1 @@
+"""PDGD, linear and with a hidden layer."""
