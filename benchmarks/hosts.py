@@ -16,7 +16,7 @@ from benchmarks.harness import Bar, Outcome, Part, compare, no_garbage
 from benchmarks.workloads import pool
 from fairexp import FairExp, Query
 from fairexp.arrays import Bools, Floats, Ints
-from fairexp.ranker import Explorer, Ranker
+from fairexp.ranker import Host, Ranker
 from fairexp.rankers.bandits.per_query import PerQuery
 from fairexp.registry import NAMES, construct, ranker_class
 from fairexp.types import Belief, Ranking
@@ -35,7 +35,7 @@ CONTEXTUAL = ("c3-ucb", "cascade-linucb")
 EXAMINATION = 0.8 ** np.arange(LENGTH)
 
 
-class Idle(Explorer):
+class Idle(Host):
     """A ranker whose hooks do nothing: the order given, and no learning."""
 
     def __init__(self, n_features: int, *, length: int) -> None:
@@ -58,7 +58,7 @@ def parts(quick: bool) -> Iterator[Part]:
     turns = 20 if quick else 100
     for name in sorted(NAMES):
         cls = ranker_class(name)
-        if issubclass(cls, PerQuery) and issubclass(cls, Explorer):
+        if issubclass(cls, PerQuery) and issubclass(cls, Host):
             yield partial(per_query_row, name, turns=turns)
     for name in CONTEXTUAL:
         yield partial(contextual_row, name, turns=turns)

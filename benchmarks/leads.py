@@ -67,9 +67,9 @@ DIFFERENCES = {"online": 1, "held_out": 3}
 Variant = dict[str, Any]
 MATCHED: Variant = {"pairs": "independent"}
 VARIANTS: dict[str, tuple[Variant, Variant]] = {
-    "paper": ({**MATCHED, "certainty": "paper", "regularization": 10.0}, {"slack": 0.0}),
-    "matched": (MATCHED, {"slack": 0.0}),
-    "averaged": ({}, {"slack": 0.0}),
+    "paper": ({**MATCHED, "certainty": "paper", "regularization": 10.0}, {"fairness_budget": 0.0}),
+    "matched": (MATCHED, {"fairness_budget": 0.0}),
+    "averaged": ({}, {"fairness_budget": 0.0}),
     "default": ({}, {}),
     "a tenth": ({}, {"tolerance": 0.01}),
 }

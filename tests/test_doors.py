@@ -305,7 +305,7 @@ DOORS: dict[str, Door] = {
             "shares": None,
             "constraints": None,
             "exposure": "reciprocal",
-            "slack": 4.0,
+            "fairness_budget": 4.0,
             "ties": "draw",
             "scope": "full",
             "effort": 1000,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairexp.fairness.fairexp import FairExp
     from fairexp.fairness.ledger import Ledger
     from fairexp.prior import Prior
-    from fairexp.ranker import Explorer, Ranker
+    from fairexp.ranker import Host, Ranker
     from fairexp.rankers.bandits.batchrank import BatchRank
     from fairexp.rankers.bandits.bubblerank import BubbleRank
     from fairexp.rankers.bandits.cascade_ucb import CascadeKLUCB, CascadeUCB1, DcmKLUCB
@@ -78,7 +78,7 @@ _HOMES = {
     "DSP": "rankers.gradient.dsp",
     "DcmKLUCB": "rankers.bandits.cascade_ucb",
     "EARS": "rankers.baselines.ears",
-    "Explorer": "ranker",
+    "Host": "ranker",
     "FARA": "rankers.baselines.fara",
     "FairCo": "rankers.baselines.fairco",
     "FairExp": "fairness.fairexp",
@@ -137,10 +137,10 @@ __all__ = [
     "CascadeUCB1",
     "Constraint",
     "DcmKLUCB",
-    "Explorer",
     "FairCo",
     "FairExp",
     "FixedScores",
+    "Host",
     "LPFair",
     "Ledger",
     "MCFair",

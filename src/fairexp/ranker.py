@@ -19,7 +19,7 @@ from fairexp.errors import ArgumentError, ForeignRankingError, StateError
 from fairexp.measures import Measure
 from fairexp.randomness import Seed, Stream
 from fairexp.reliability import Reliability
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_array, as_clicks, as_features, as_grades, as_measured, check_count, whole_signature
 
@@ -241,7 +241,7 @@ class Ranker(Traits, ABC):
         """What learns: the ranker itself, or the host inside it."""
         return self
 
-    def take_over(self, before: Ranker, matching: Matching, *, model: bool = True, account: bool = True) -> Self:
+    def take_over(self, before: Ranker, remap: Remap, *, model: bool = True, account: bool = True) -> Self:
         """Go on from `before`, whose features, groups or parameters may differ: its model, and its account of exposure.
 
         A feature that is new starts as if it had been 0 until now; one that is gone leaves nothing. Rankings that
@@ -254,10 +254,10 @@ class Ranker(Traits, ABC):
                 raise StateError(
                     f"ranker: a {type(own).__name__} cannot go on from what a {type(other).__name__} has learned"
                 )
-            own._take_over(other, matching)
+            own._take_over(other, remap)
             own.count_on(other)
         if account:
-            self._take_over_account(before, matching)
+            self._take_over_account(before, remap)
         else:
             self.forget_account()
         self.count_on(before)
@@ -298,15 +298,15 @@ class Ranker(Traits, ABC):
         """How orders turned out in clicks, by how probable it had thought them; None where it does not say."""
         return None
 
-    def translated(self, ranking: Ranking, matching: Matching) -> Ranking:
+    def translated(self, ranking: Ranking, remap: Remap) -> Ranking:
         """A ranking from before `take_over`, as if it had been shown with the present features and groups."""
-        if matching.is_identity:
+        if remap.is_identity:
             return ranking
         return replace(
             ranking,
-            features=matching.rows(ranking.features),
-            groups=None if ranking.groups is None else matching.group_numbers(ranking.groups),
-            memory=self.translated_memory(ranking.memory, matching),
+            features=remap.rows(ranking.features),
+            groups=None if ranking.groups is None else remap.group_numbers(ranking.groups),
+            memory=self.translated_memory(ranking.memory, remap),
         )
 
     @classmethod
@@ -376,17 +376,17 @@ class Ranker(Traits, ABC):
         """What `_rank` would show, time after time; faster where a ranker need not begin anew for each list."""
         return [self._rank(query, rng).shown for _ in range(n_draws)]
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
+    def _take_over(self, before: Any, remap: Remap) -> None:
         """Take over what `before`, of the same class, learned; or raise a `StateError` and change nothing."""
-        if not matching.is_identity:
+        if not remap.is_identity:
             raise StateError(f"ranker: a {type(self).__name__} cannot go on with other features or groups")
         self._restore(self._checked_state(before.state()))
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
         """Take over the account of exposure by group, where both keep one."""
 
     def translated_memory(
-        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+        self, memory: Mapping[str, NDArray[np.generic]], remap: Remap
     ) -> Mapping[str, NDArray[np.generic]]:
         """A ranking's memory, where it speaks of features."""
         return memory
@@ -480,7 +480,7 @@ def _are_numbers_of(given: NDArray[Any], n: int) -> bool:
     return bool(((given >= 0) & (given < n)).all())
 
 
-class Explorer(Ranker):
+class Host(Ranker):
     """A ranker whose exploration is explicit, so that another can be put around it, such as `FairExp`.
 
     Whoever is around it asks it what to `believe` of a query, chooses what to show, has it say what to remember of that
@@ -533,18 +533,18 @@ class Explorer(Ranker):
 _HOST = "host."
 
 
-class Around(Ranker):
+class HostWrapper(Ranker):
     """A ranker around `host`, which has an explicit belief; traits, learning and scores are the host's.
 
     Subclasses write `_rank`, and where they keep something of their own `_state` and `_restore`, which call these.
     """
 
-    host: Explorer
+    host: Host
 
-    def __init__(self, host: Explorer, *, seed: Seed) -> None:
-        if not isinstance(host, Explorer):
+    def __init__(self, host: Host, *, seed: Seed) -> None:
+        if not isinstance(host, Host):
             raise ArgumentError(
-                "host", type(host).__name__, "a ranker with an explicit belief", "Its class must derive from Explorer."
+                "host", type(host).__name__, "a ranker with an explicit belief", "Its class must derive from Host."
             )
         super().__init__(host.n_features, length=host.length, seed=seed)
         if seed is None:
@@ -570,9 +570,9 @@ class Around(Ranker):
         return self.host.reliability()
 
     def translated_memory(
-        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+        self, memory: Mapping[str, NDArray[np.generic]], remap: Remap
     ) -> Mapping[str, NDArray[np.generic]]:
-        return self.host.translated_memory(memory, matching)
+        return self.host.translated_memory(memory, remap)
 
     def fits(self, key: str, value: NDArray[np.generic], expected: NDArray[np.generic]) -> bool:
         if key.startswith(_HOST):

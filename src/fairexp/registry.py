@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from fairexp.errors import ArgumentError
-from fairexp.ranker import Explorer, Ranker
+from fairexp.ranker import Host, Ranker
 from fairexp.validation import check_mapping, check_text
 
 NAMES = {
@@ -67,7 +67,7 @@ def ranker_names() -> list[str]:
     >>> ranker_names()[:4]
     ['batchrank', 'bubblerank', 'c-mgd', 'c3-ucb']
     """
-    hosts = [name for name in NAMES if issubclass(ranker_class(name), Explorer)]
+    hosts = [name for name in NAMES if issubclass(ranker_class(name), Host)]
     return sorted([*NAMES, *(prefix + host for prefix in AROUND for host in hosts)])
 
 
@@ -181,10 +181,10 @@ def _prefix(name: str) -> str | None:
     return next((prefix for prefix in AROUND if name.startswith(prefix)), None)
 
 
-def _host(name: str, prefix: str) -> type[Explorer]:
+def _host(name: str, prefix: str) -> type[Host]:
     host = ranker_class(name.removeprefix(prefix))
-    if not issubclass(host, Explorer):
-        raise ArgumentError("ranker", repr(name), f"a host with an explicit belief (an Explorer) after {prefix}")
+    if not issubclass(host, Host):
+        raise ArgumentError("ranker", repr(name), f"a host with an explicit belief (a Host) after {prefix}")
     return host
 
 

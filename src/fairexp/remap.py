@@ -18,14 +18,14 @@ NEW = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matching:
+class Remap:
     """For each feature (d,) and each group (G,) its number in the ranker before, or `NEW`.
 
     A feature whose unit changes has a factor (d,): what its values from before are multiplied by. So a weight is
     divided by it, and a sum of products is multiplied by both factors.
 
-    >>> matching = Matching.by_name(["age", "price", "size"], before=["price", "age"])
-    >>> matching.features, matching.weights(np.array([2.0, 5.0]))
+    >>> remap = Remap.by_name(["age", "price", "size"], before=["price", "age"])
+    >>> remap.features, remap.weights(np.array([2.0, 5.0]))
     (array([ 1,  0, -1]), array([5., 2., 0.]))
     """
 
@@ -43,11 +43,11 @@ class Matching:
         factors: Floats | None = None,
         groups: Sequence[str] = (),
         groups_before: Sequence[str] = (),
-    ) -> Matching:
-        """The matching of what has the same name; names differ from each other."""
+    ) -> Remap:
+        """The remap of what has the same name; names differ from each other."""
         if factors is not None and not (np.isfinite(factors).all() and (factors > 0).all()):
             raise ArgumentError("factors", factors, "finite numbers above 0")
-        return Matching(
+        return Remap(
             features=_places(features, before),
             factors=np.ones(len(features)) if factors is None else factors,
             groups=_places(groups, groups_before),
@@ -56,10 +56,10 @@ class Matching:
         )
 
     @staticmethod
-    def of_units(factors: Floats, *, n_groups: int) -> Matching:
+    def of_units(factors: Floats, *, n_groups: int) -> Remap:
         """The same features (d,) and groups, with features in other units."""
         n = len(factors)
-        return Matching(np.arange(n), factors, np.arange(n_groups), n, n_groups)
+        return Remap(np.arange(n), factors, np.arange(n_groups), n, n_groups)
 
     @property
     def is_identity(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairexp.arrays import Floats, State
 from fairexp.kernels.algebra.regression import absorb, add_rows, mirror
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 REFRESH_EVERY = 500
 """Updates of the inverse between two inversions of the exact matrix: rounding errors cannot pile up for longer."""
@@ -58,16 +58,16 @@ class OnlineRidge:
         """x^T M^-1 x (m,) for each of `rows` (m, d), where M is the matrix of all rows so far with its penalty."""
         return np.asarray(np.maximum(np.einsum("ij,ij->i", rows @ self._inverse, rows), 0.0))
 
-    def take_over(self, before: OnlineRidge, matching: Matching) -> None:
+    def take_over(self, before: OnlineRidge, remap: Remap) -> None:
         """Go on from rows of other features: those that are gone leave, those that are new were 0.
 
         Weights stay as they are; the next rows bring them to the least squares that are left.
         """
-        self._sums = matching.square(before._matrix - before._regularization * np.eye(len(before.weights)))
+        self._sums = remap.square(before._matrix - before._regularization * np.eye(len(before.weights)))
         self._sums.flat[:: len(self._sums) + 1] += self._regularization
-        self._moment = matching.moment(before._moment)
+        self._moment = remap.moment(before._moment)
         self._refresh()
-        self.weights = matching.weights(before.weights)
+        self.weights = remap.weights(before.weights)
 
     def state(self) -> State:
         """All that `restore` needs, as arrays."""

@@ -342,11 +342,11 @@ class TakesForeign(Sound):
 
 
 class MixesUpFeatures(Sound):
-    def _take_over(self, before, matching):
+    def _take_over(self, before, remap):
         self.weights = before.weights.copy()
 
 
 class StartsCountingAnew(Sound):
-    def take_over(self, before, matching):
-        self.weights = matching.weights(before.weights)
+    def take_over(self, before, remap):
+        self.weights = remap.weights(before.weights)
         return self

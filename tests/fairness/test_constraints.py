@@ -14,7 +14,7 @@ from fairexp import Constraint, FairExp, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError
 from fairexp.fairness.search import AIM
 from fairexp.registry import construct, ranker_names
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 BOTH = (Constraint(0.3), Constraint(0.4, by="type", shares=[2.0, 1.0]))
 
@@ -240,17 +240,17 @@ def test_pins_that_cannot_be_kept_are_refused(pins, message):
         PairRank(3).rank(Query(np.zeros((8, 3)), pinned={0: 1}))
 
 
-@pytest.mark.parametrize("slack", [0.0, 0.5])
+@pytest.mark.parametrize("fairness_budget", [0.0, 0.5])
 @given(seed=st.integers(0, 2**32 - 1), several=st.booleans())
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_nobody_is_moved_below_the_draw_without_need(slack, seed, several):
+def test_nobody_is_moved_below_the_draw_without_need(fairness_budget, seed, several):
     """Neighbours shown in the reverse of the draw's order: exchanging them would leave some constraint worse off.
 
-    With slack, worse off than the tenth of a tolerance that the round has come within.
+    With fairness budget, worse off than the tenth of a tolerance that the round has come within.
     """
     rng = np.random.default_rng(seed)
     constraints = BOTH if several else BOTH[:1]
-    ranker = make(constraints, length=5, slack=slack)
+    ranker = make(constraints, length=5, fairness_budget=fairness_budget)
     for _ in range(10):
         before = [account.ledger.exposure.copy() for account in ranker.accounts]
         n = int(rng.integers(3, 14))
@@ -270,7 +270,9 @@ def test_nobody_is_moved_below_the_draw_without_need(slack, seed, several):
                 for label, each, spent in zip(labels, constraints, before, strict=True)
             ]
             aims = [AIM * each.tolerance for each in constraints]
-            close = slack and all(ranking.gaps[each.name] <= aim for each, aim in zip(constraints, aims, strict=True))
+            close = fairness_budget and all(
+                ranking.gaps[each.name] <= aim for each, aim in zip(constraints, aims, strict=True)
+            )
             wanted = aims if close else [each.tolerance for each in constraints]
             limits = [max(limit, ranking.gaps[each.name]) for each, limit in zip(constraints, wanted, strict=True)]
             assert any(gap > limit + 1e-9 for gap, limit in zip(gaps, limits, strict=True))
@@ -286,8 +288,8 @@ def test_a_copy_and_a_successor_go_on_with_every_account():
     tails = [list(serve(each, rounds=10, seed=9, segment=lambda number: "x")) for each in (ranker, copy)]
     assert all(np.array_equal(a.shown, b.shown) for a, b in zip(*tails, strict=True))
     names = ["a", "b", "c"]
-    matching = Matching.by_name([*names, "new"], before=names, groups=["g", "h"], groups_before=["g", "h"])
-    after = make(constraints, host=PairRank(4, length=6)).take_over(ranker, matching)
+    remap = Remap.by_name([*names, "new"], before=names, groups=["g", "h"], groups_before=["g", "h"])
+    after = make(constraints, host=PairRank(4, length=6)).take_over(ranker, remap)
     for old, new in zip(ranker.accounts, after.accounts, strict=True):
         assert new.exposure == pytest.approx(old.exposure)
         assert new.ledger.largest_gap == pytest.approx(old.ledger.largest_gap)

@@ -211,7 +211,7 @@ def make(**options):
 
 @pytest.mark.parametrize("ties", ["draw", "fairest"])
 def test_around_a_host_the_tolerance_is_kept_wherever_a_template_keeps_it(ties):
-    ranker, twin = make(ties=ties), make(ties=ties, search="exact", slack=0.0)
+    ranker, twin = make(ties=ties), make(ties=ties, search="exact", fairness_budget=0.0)
     n_beyond = 0
     for number, _ in enumerate(rounds(ranker, 120)):
         before = ranker.state()

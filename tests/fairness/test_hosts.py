@@ -12,7 +12,7 @@ import pytest
 from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, UniRank
 from fairexp.fairness.search import best_template
 from fairexp.kernels.bandits.orders import layers
-from fairexp.ranker import Explorer
+from fairexp.ranker import Host
 from fairexp.rankers.bandits.orders import add_orders, exchangeable
 from fairexp.registry import NAMES, construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve
@@ -27,7 +27,7 @@ ATTRACTION = np.array([0.1, 0.15, 0.9, 0.85, 0.5, 0.2, 0.12, 0.5])
 
 @pytest.mark.parametrize("name", BANDITS)
 def test_every_round_keeps_the_tolerance(name):
-    assert issubclass(ranker_class(name), Explorer)
+    assert issubclass(ranker_class(name), Host)
     known = {"n_features": 2, "length": 4, "tolerance": 0.6, "beta": 1.0, "seed": 1}
     ranker = construct(f"fairexp-{name}", {}, known=known)
     features = np.random.default_rng(0).random((8, 2))

@@ -26,7 +26,7 @@ def test_pairrank_has_the_papers_settings_and_its_own_defaults_else():
 def test_fairexp_has_the_papers_search_and_spends_nothing_on_a_smaller_gap():
     ranker = FairExp.paper(PairRank.paper(3, regularization=0.001, length=6), beta=1.22, seed=4)
     given = ranker.parameters()
-    assert (given["search"], given["slack"], given["tolerance"]) == ("fairswap", 0.0, 0.1)
+    assert (given["search"], given["fairness_budget"], given["tolerance"]) == ("fairswap", 0.0, 0.1)
     assert given["shares"].tolist() == [1.22, 1.0]
     assert ranker.host.parameters() == {**PairRank(3, length=6).parameters(), **OF_PAIRRANK, "regularization": 0.001}
     assert np.array_equal(ranker.stream.key, FairExp.paper(PairRank(3), seed=4).stream.key)

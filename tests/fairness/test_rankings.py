@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairexp.errors import ArgumentError
 from fairexp.fairness import search as rankings
 from fairexp.fairness.search import Demand, best_ranking, best_template
-from fairexp.kernels.fairness.dual_prices import Tolls
+from fairexp.kernels.fairness.dual_prices import DualPrices
 from fairexp.kernels.fairness.lattice import Lattice
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.rounds import Aim, Draw, Round
@@ -20,7 +20,7 @@ from tests.fairness.test_templates import CURVES, RELATIONS
 from tests.reference.rankings import all_words, best_of, gaps_of
 from tests.reference.templates import reversed_orders
 
-SLACK = 1e-9
+EPSILON = 1e-9
 
 
 def make_case(rng, *, n, length, sizes, curve, tolerances, relation="intervals"):
@@ -74,7 +74,7 @@ def check_best(case, *, scope, ties):
     ):
         assert np.array_equal(outcome.template, each.groups[answer.shown])
         assert outcome.gap == pytest.approx(gap, abs=1e-12)
-        assert outcome.met == (limit <= each.tolerance + SLACK)
+        assert outcome.met == (limit <= each.tolerance + EPSILON)
         assert outcome.gap_bound == (pytest.approx(limit, abs=2e-9) if not outcome.met else 0.0)
     assert answer.qualified == all(outcome.met for outcome in answer.outcomes)
 
@@ -166,7 +166,7 @@ def needless_exchanges(answer, order, demands, exposure):
         shown = answer.shown.copy()
         shown[[p, p + 1]] = shown[[p + 1, p]]
         if place[shown[p]] < place[shown[p + 1]] and all(
-            gap <= limit + SLACK / 2 for gap, limit in zip(gaps_of(shown, demands, exposure), limits, strict=True)
+            gap <= limit + EPSILON / 2 for gap, limit in zip(gaps_of(shown, demands, exposure), limits, strict=True)
         ):
             found.append(p)
     return found
@@ -208,10 +208,10 @@ def test_what_is_not_proven_reverses_no_neighbours_without_need_and_states_its_b
         gaps = gaps_of(answer.shown, demands, exposure)
         assert len(set(answer.shown.tolist())) == 6 and tuple(answer.shown) in words
         assert answer.added_regret == reversed_orders(answer.shown, order, certain)
-        if all(gap <= limit + SLACK for gap, limit in zip(gaps, limits, strict=True)):
+        if all(gap <= limit + EPSILON for gap, limit in zip(gaps, limits, strict=True)):
             assert answer.regret_bound <= regret <= answer.added_regret
         for outcome, limit in zip(answer.outcomes, limits, strict=True):
-            assert outcome.gap_bound <= limit + SLACK
+            assert outcome.gap_bound <= limit + EPSILON
         if ties == "draw":
             assert needless_exchanges(answer, order, demands, exposure) == []
         if answer.exact:
@@ -256,7 +256,7 @@ def test_tolls_never_claim_too_much(seed):
     _, least, limits = best_of(words, order, demands, certain, exposure=exposure)
     for c, limit in enumerate(limits):
         owed.narrow(c, limit)
-    tolls = Tolls(round, owed, Lattice(5, len(members)))
+    tolls = DualPrices(round, owed, Lattice(5, len(members)))
     tolls.begin()
     for known in (least, 3 * least + 5, 1000):
         tolls.survey(known)

@@ -16,7 +16,7 @@ from fairexp.kernels.data import clicks as sessions
 from fairexp.kernels.data import scaling
 from fairexp.kernels.fairness import gaps
 from fairexp.kernels.fairness.least_gap import LeastGap, Words
-from fairexp.kernels.fairness.local_search import Exchanges
+from fairexp.kernels.fairness.local_search import LocalSearch
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.rounds import Aim, Draw, Round
 from fairexp.kernels.gradient import interleaving, replays
@@ -109,7 +109,7 @@ def test_least_gaps(rng, n_groups, k, effort):
         Words(part, owed.column, n_groups, each, (first, int(rng.integers(n_groups))))
         for part, each in zip(parts, (sizes_of, np.full(n_groups, k)), strict=True)
     ]
-    search = LeastGap(round, owed, Exchanges(round, owed), *words)
+    search = LeastGap(round, owed, LocalSearch(round, owed), *words)
     known = groups[order[:k]]
     search.search(known, effort)
     template = np.array(search.template)

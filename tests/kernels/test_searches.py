@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairexp.kernels.fairness.first_guess import FirstGuess
-from fairexp.kernels.fairness.gaps import SLACK, largest_gap
+from fairexp.kernels.fairness.gaps import EPSILON, largest_gap
 from fairexp.kernels.fairness.lattice import Lattice
 from fairexp.kernels.fairness.multipliers import Multipliers
 from fairexp.kernels.fairness.reach import Reach
@@ -49,7 +49,7 @@ def all_templates(round):
 
 
 def fair_ones(round, limit):
-    return [(t, cost) for t, cost, E in all_templates(round) if largest_gap(E, round.w) <= limit + SLACK]
+    return [(t, cost) for t, cost, E in all_templates(round) if largest_gap(E, round.w) <= limit + EPSILON]
 
 
 def surveyed(round, limit):
@@ -168,7 +168,7 @@ def test_a_first_guess_for_a_long_list_is_fair():
         if first_guess.found.found:
             template, E = np.array(first_guess.found.template), np.array(round.spent)
             np.add.at(E, template, round.P)
-            assert largest_gap(E, round.w) <= 0.1 + SLACK
+            assert largest_gap(E, round.w) <= 0.1 + EPSILON
             assert first_guess.found.cost == round.price(template)
         found += first_guess.found.found
     assert found >= 36

@@ -13,9 +13,9 @@ from fairexp.lab.users.dependent import dependent_clicks
 from fairexp.rankers.pairrank.calibration import CAUTION, CLEAR, Calibration, Slope
 from fairexp.rankers.pairrank.evidence import Evidence
 from fairexp.rankers.pairrank.model import PairwiseLogistic
-from fairexp.rankers.pairrank.seen_documents import Acquaintance
+from fairexp.rankers.pairrank.seen_documents import SeenDocuments
 from fairexp.reliability import N_BINS, Predictions, from_summary, pooled
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import CERTAIN, SURE
 
 USERS = ("perfect", "navigational", "informational")
@@ -206,7 +206,7 @@ def test_widths_follow_the_evidence_and_a_restored_ranker_goes_on_bit_for_bit(op
 def test_only_documents_met_for_the_first_time_say_what_may_be_called_certain():
     """A model that knows the clicks of 30 documents by heart: what they say again is no check of what it claims."""
     rng = np.random.default_rng(0)
-    calibration, known, features = Calibration(), Acquaintance(4), rng.random((30, 4))
+    calibration, known, features = Calibration(), SeenDocuments(4), rng.random((30, 4))
     for visit in range(50):
         for first in range(0, 30, 10):
             clicks = np.arange(10) < 5
@@ -276,7 +276,7 @@ def test_there_is_none_where_beliefs_are_not_calibrated():
 def test_reliability_goes_along_when_a_ranker_takes_over():
     before, after = played(PairRank(8, seed=1)), PairRank(8, seed=2)
     names = [str(number) for number in range(8)]
-    after.take_over(before, Matching.by_name(names[::-1], before=names))
+    after.take_over(before, Remap.by_name(names[::-1], before=names))
     assert np.array_equal(after.reliability().all.sums, before.reliability().all.sums)
 
 

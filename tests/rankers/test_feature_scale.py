@@ -7,7 +7,7 @@ import pytest
 
 from fairexp import PairRank, Prior, Query
 from fairexp.randomness import make_rng
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 D, N, SHOWN = 12, 15, 8
 
@@ -113,9 +113,9 @@ def test_state_and_other_units_go_on_at_the_same_scores(task):
     features = task.queries[0]
     copy = PairRank(D, length=SHOWN).restore(ranker.state())
     assert np.array_equal(copy.score(features * 1e-4), ranker.score(features * 1e-4))
-    after = PairRank(D, length=SHOWN).take_over(ranker, Matching.of_units(np.full(D, 1e4), n_groups=0))
+    after = PairRank(D, length=SHOWN).take_over(ranker, Remap.of_units(np.full(D, 1e4), n_groups=0))
     assert features @ after.linear_model() == pytest.approx(features * 1e-4 @ ranker.linear_model(), rel=1e-9)
-    fixed = PairRank(D, length=SHOWN, regularization=1e-7).take_over(ranker, Matching.of_units(np.ones(D), n_groups=0))
+    fixed = PairRank(D, length=SHOWN, regularization=1e-7).take_over(ranker, Remap.of_units(np.ones(D), n_groups=0))
     assert fixed.unit == 1.0
     assert fixed.linear_model() == pytest.approx(ranker.linear_model(), rel=1e-9)
     query = Query(features * 1e-4)

@@ -27,7 +27,7 @@ from fairexp.rankers.bandits.batchrank import splits
 from fairexp.rankers.bandits.cascade_ucb import OBSERVED, n_examined
 from fairexp.rankers.bandits.recurrank import pieces
 from fairexp.registry import NAMES, ranker_names
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 HOSTS = ["batchrank", "bubblerank", "c3-ucb", "cascade-kl-ucb", "cascade-linucb", "cascade-ucb1", "dcm-kl-ucb"]
 HOSTS += ["rba", "recurrank", "toprank", "unirank"]
@@ -311,7 +311,7 @@ def test_counts_from_before_templates_are_not_mixed_with_those_under_them(cls):
         plain.update(plain.rank(query(3)), [True, False])
     fair = FairExp(cls(1, length=2), tolerance=9.0, beta=1.0)
     groups = ["a", "b"]
-    fair.take_over(plain, Matching.by_name(["x"], before=["x"], groups=groups, groups_before=groups))
+    fair.take_over(plain, Remap.by_name(["x"], before=["x"], groups=groups, groups_before=groups))
     assert plain.queries.records["q"].tables["counts"].any()
     assert not fair.host.queries.records["q"].tables["counts"].any()
 
@@ -323,5 +323,5 @@ def test_toprank_keeps_what_it_knew_inside_fairexp():
         plain.update(ranking, ranking.shown == 1)
     fair = FairExp(TopRank(1, length=2), tolerance=9.0, beta=1.0)
     groups = ["a", "b"]
-    fair.take_over(plain, Matching.by_name(["x"], before=["x"], groups=groups, groups_before=groups))
+    fair.take_over(plain, Remap.by_name(["x"], before=["x"], groups=groups, groups_before=groups))
     assert fair.rank(query(3, groups=[0, 1, 0])).shown[0] == 1

@@ -10,7 +10,7 @@ from fairexp.errors import StateError
 from fairexp.kernels.pdgd.pdgd import document_weights
 from fairexp.rankers.pdgd.neural import NeuralPDGD
 from fairexp.rankers.pdgd.ranker import PDGD
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query
 from tests.rankers.simulation import CLICK_CHANCE, learn, ndcg, small_world
 
@@ -58,9 +58,9 @@ def test_networks_start_with_the_variance_of_their_fan_in():
 
 
 def test_a_network_of_another_size_is_not_taken_over():
-    matching = Matching.by_name(["a", "b"], before=["a", "b"])
+    remap = Remap.by_name(["a", "b"], before=["a", "b"])
     with pytest.raises(StateError, match="4 units cannot be taken over by one of 3"):
-        NeuralPDGD(2, hidden=3).take_over(NeuralPDGD(2, hidden=4), matching)
+        NeuralPDGD(2, hidden=3).take_over(NeuralPDGD(2, hidden=4), remap)
 
 
 def test_learns_a_linear_truth():

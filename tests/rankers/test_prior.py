@@ -14,7 +14,7 @@ from fairexp.prior import EVEN_SPREAD, read_learned
 from fairexp.rankers.pairrank.evidence import LEAST, MOST, SURE_OF_SCALE, Evidence
 from fairexp.rankers.pairrank.model import PairwiseLogistic
 from fairexp.rankers.pairrank.widths import Confidence, DiagonalConfidence
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 
 def pairs_of(rng, truth, n):
@@ -215,8 +215,8 @@ def test_taking_over_in_other_units_is_the_same_prior(width):
     prior = Prior(np.array([1.0, -1.0]) / factors, strength=30, spread=EVEN_SPREAD * factors**2)
     after = PairRank(2, length=5, prior=prior, width=width, regularization=1e-9)
     same = PairRank(2, length=5, prior=Prior([1.0, -1.0], strength=30), width=width, regularization=1e-9)
-    after.take_over(before, Matching.of_units(factors, n_groups=0))
-    same.take_over(before, Matching.of_units(np.ones(2), n_groups=0))
+    after.take_over(before, Remap.of_units(factors, n_groups=0))
+    same.take_over(before, Remap.of_units(np.ones(2), n_groups=0))
     features = np.random.default_rng(6).random((10, 2))
     assert after.score(features * factors) == pytest.approx(same.score(features))
     assert after.confidence.weigh(features * factors) * factors == pytest.approx(same.confidence.weigh(features))
@@ -229,7 +229,7 @@ def test_taking_over_in_other_units_is_the_same_prior(width):
 def test_a_new_feature_starts_at_its_prior_weight():
     before = taught(Prior([1.0, -1.0], strength=30), np.random.default_rng(8))
     after = PairRank(3, prior=Prior([1.0, 7.0, -1.0], strength=30))
-    after.take_over(before, Matching.by_name(["a", "new", "b"], before=["a", "b"]))
+    after.take_over(before, Remap.by_name(["a", "new", "b"], before=["a", "b"]))
     assert after.linear_model()[1] == 7.0 * before.model.scale
     assert after.linear_model()[[0, 2]] == pytest.approx(before.linear_model())
 
@@ -237,7 +237,7 @@ def test_a_new_feature_starts_at_its_prior_weight():
 def test_another_prior_takes_effect_at_once():
     before = PairRank(2, seed=0)
     after = PairRank(2, prior=Prior([3.0, 1.0], strength=10))
-    after.take_over(before, Matching.of_units(np.ones(2), n_groups=0))
+    after.take_over(before, Remap.of_units(np.ones(2), n_groups=0))
     assert after.linear_model() == pytest.approx([3.0, 1.0], abs=1e-6)
 
 

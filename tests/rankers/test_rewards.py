@@ -12,7 +12,7 @@ from fairexp.errors import ArgumentError, StateError
 from fairexp.ranker import Ranker
 from fairexp.rankers.bandits.cascade_ucb import ClickRates
 from fairexp.registry import NAMES, construct
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 TOP = 3
 REWARDED = [CascadeUCB1, CascadeKLUCB, DcmKLUCB, C3UCB, CascadeLinUCB, RecurRank]
@@ -127,7 +127,7 @@ def test_where_the_first_click_is_does_not_depend_on_what_it_is_worth() -> None:
 def test_sums_in_one_unit_do_not_go_on_in_another(cls: type[Ranker]) -> None:
     before, after = (cls(N, length=4, top_grade=top, seed=1) for top in (1, TOP))  # type: ignore[call-arg]
     with pytest.raises(StateError, match="top grade 1"):
-        after.take_over(before, Matching.of_units(np.ones(N), n_groups=2))
+        after.take_over(before, Remap.of_units(np.ones(N), n_groups=2))
     with pytest.raises(ArgumentError, match="top_grade"):
         cls(N, top_grade=0)  # type: ignore[call-arg]
 

@@ -9,7 +9,7 @@ import numpy as np
 from fairexp.checks.failure import demand, keeping
 from fairexp.checks.worlds import World
 from fairexp.errors import StateError
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 CLOSE = 1e-6
 
@@ -27,11 +27,11 @@ def check_take_over(world: World) -> None:
     names = [str(number) for number in range(world.n_features)]
     factors = np.full(world.n_features, 1.0 if original.rescaling == "none" else 0.5)
     groups = [str(number) for number in range(world.n_groups)]
-    matching = Matching.by_name(names[::-1], before=names, factors=factors, groups=groups, groups_before=groups)
+    remap = Remap.by_name(names[::-1], before=names, factors=factors, groups=groups, groups_before=groups)
     changed = world.make(world.seed + 1)
     with keeping(promise):
         try:
-            changed.take_over(original, matching)
+            changed.take_over(original, remap)
         except StateError:
             return
         if original.scores_unseen and original.rescaling != "none":
@@ -41,6 +41,6 @@ def check_take_over(world: World) -> None:
             demand(close, promise, f"features scored {before[:3]} before and {after[:3]} after; see _take_over()")
         demand(changed.n_ranked == original.n_ranked, promise, f"it has shown {changed.n_ranked} rankings")
         for number, ranking in enumerate(waiting):
-            changed.update(changed.translated(ranking, matching), world.click(ranking, number))
+            changed.update(changed.translated(ranking, remap), world.click(ranking, number))
         query = world.query(0)
         changed.rank(replace(query, features=query.features[:, ::-1] * factors))

@@ -17,7 +17,7 @@ from fairexp.fairness.ledger import Ledger, shares_from
 from fairexp.fairness.search import Demand, check_tolerance
 from fairexp.fairness.shares import LEARNED, new_shares
 from fairexp.kernels.fairness.gaps import largest
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import as_array, as_shares, check_choice, check_count, check_text
 
@@ -298,12 +298,12 @@ class Account:
         if self.constraint.per is not None:
             self.ledgers, self.born = {}, {}
 
-    def take_over(self, before: Account, matching: Matching) -> None:
+    def take_over(self, before: Account, remap: Remap) -> None:
         """Go on from the account of a constraint of the same name, with other groups where these are matched."""
         n_before = before.constraint.n_cells
         by_number = np.where(np.arange(self.constraint.n_cells) < n_before, np.arange(self.constraint.n_cells), NEW)
-        groups = matching.groups if self.constraint.attributes == (GROUPS,) else by_number
-        self.shares.take_over(before.shares, matching, groups)
+        groups = remap.groups if self.constraint.attributes == (GROUPS,) else by_number
+        self.shares.take_over(before.shares, remap, groups)
         if self.constraint.per != before.constraint.per:
             return
         for key, old in before.ledgers.items():

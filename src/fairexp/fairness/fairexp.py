@@ -32,8 +32,8 @@ from fairexp.fairness.search import (
 from fairexp.kernels.bandits.orders import filled
 from fairexp.measures import MAX_UF
 from fairexp.randomness import Seed
-from fairexp.ranker import Around, Explorer, Ranker, TradeOff
-from fairexp.remap import Matching
+from fairexp.ranker import Host, HostWrapper, Ranker, TradeOff
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_measured, check_choice, check_number
 
@@ -44,10 +44,10 @@ OWN = "fairness."
 """How keys of a ranking's memory begin that are not its host's."""
 
 LIFT = 0.125
-"""The score that a unit of slack lifts the group furthest behind by when a wide tolerance is used up."""
+"""The score that a unit of the fairness budget lifts the group furthest behind by when a wide tolerance is used up."""
 
 
-class FairExp(Around):
+class FairExp(HostWrapper):
     """Shows, among the rankings that keep exposure fair, the one that least contradicts what the host is sure of.
 
     `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
@@ -56,19 +56,19 @@ class FairExp(Around):
     exposure group 0 is owed for each unit of group 1; `shares` says the same for any number of groups. `exposure` is
     the attention by position; `ties`, `scope` and `effort` are those of `best_template`.
 
-    `slack` is what a round may spend on being fairer than it must. Within a narrow tolerance that is added regret, so
+    `fairness_budget` is what a round may spend on being fairer than it must. Within a narrow tolerance that is added regret, so
     many certain orders for as many candidates as are shown, twice that for twice as many, and is spent on coming
     within a tenth of the tolerance, which costs next to nothing; beyond a tenth of the top position's exposure there is
     less of it, by the square of the tolerance. Where the tolerance is wider than the top position's exposure, documents
-    of the group that is behind are lifted in the draw, by an eighth of the slack in score over those of the group that
+    of the group that is behind are lifted in the draw, by an eighth of the fairness budget in score over those of the group that
     is ahead when the tolerance is used up, and by less before, so that the gap is kept back where that is cheap and not
     where some list must whatever it costs. With 0, and around hosts for which an order is certain or nothing
-    (`Belief.regret`), only the tolerance counts, as in the paper. So with a slack of 0 a draw within the tolerance is
-    shown unchanged; more slack may change it. With a tolerance of infinity, and `ties="draw"`, every draw is.
+    (`Belief.regret`), only the tolerance counts, as in the paper. So with a budget of 0 a draw within the tolerance is
+    shown unchanged; a larger one may change it. With a tolerance of infinity, and `ties="draw"`, every draw is.
 
     `search` is how the ranking is found. "exact" finds the least added regret of all that keep the draw's order inside
     groups. "fairswap" is the paper's procedure, which sometimes costs more: each template within the tolerance is met
-    by moving documents between the host's blocks. It takes one constraint, no pins, and spends no slack.
+    by moving documents between the host's blocks. It takes one constraint, no pins, and spends no fairness budget.
 
     `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
     one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
@@ -95,7 +95,7 @@ class FairExp(Around):
     fair_to = "group exposure in total, at every round; also of each query, by constraints"
     needs = "position bias; shares by group, or they are estimated"
     own_measure = MAX_UF
-    paper_settings: ClassVar[Mapping[str, Any]] = {"tolerance": 0.1, "slack": 0.0, "search": "fairswap"}
+    paper_settings: ClassVar[Mapping[str, Any]] = {"tolerance": 0.1, "fairness_budget": 0.0, "search": "fairswap"}
     """The parameters of the paper, beside those of its host (`PairRank.paper_settings`)."""
 
     relative_cost = 1.0
@@ -103,14 +103,14 @@ class FairExp(Around):
 
     def __init__(
         self,
-        host: Explorer,
+        host: Host,
         *,
         tolerance: float | None = None,
         beta: float | None = None,
         shares: ArrayLike | str | None = None,
         constraints: Sequence[Constraint] | None = None,
         exposure: str | ArrayLike = "reciprocal",
-        slack: float = 4.0,
+        fairness_budget: float = 4.0,
         search: str = "exact",
         ties: str = "draw",
         scope: str = "full",
@@ -127,7 +127,7 @@ class FairExp(Around):
         self._told_apart_by_groups = len(self.constraints) == 1 and self.constraints[0].attributes == (GROUPS,)
         self.needs_query_id = host.needs_query_id or any(each.per == "query" for each in self.constraints)
         self.exposure: Floats = exposure_curve(exposure, self.length)
-        self.slack = check_number("slack", slack, at_least=0.0)
+        self.fairness_budget = check_number("fairness_budget", fairness_budget, at_least=0.0)
         self.search = check_choice("search", search, SEARCHES)
         self.keeps_pins = search == "exact"
         if search == "fairswap":
@@ -139,7 +139,7 @@ class FairExp(Around):
         self._warn_of_coarse_grid()
 
     @classmethod
-    def paper(cls, host: Explorer, **parameters: Any) -> Self:
+    def paper(cls, host: Host, **parameters: Any) -> Self:
         """FairExp with `paper_settings` around `host`; `parameters` are further ones, or replace some.
 
         >>> from fairexp import PairRank
@@ -230,8 +230,8 @@ class FairExp(Around):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or a fairer one that costs hardly more."""
-        asked, slack = (demands, belief.costs, exposure, self.rules), 0.0
-        if self.slack > 0.0 and belief.regret is not None:
+        asked, fairness_budget = (demands, belief.costs, exposure, self.rules), 0.0
+        if self.fairness_budget > 0.0 and belief.regret is not None:
             top = max(self.exposure.tolist())
             lifted = self._lifted(query, belief, demands, top)
             if lifted is not None:
@@ -240,18 +240,20 @@ class FairExp(Around):
                 fairer = fairer_ranking(shown, drawn, draw, *asked)
                 if fairer is not None:
                     return fairer
-            slack = demands[0].aim(top) * self.slack * query.n_candidates / len(exposure)
-        parts = (AIM, 1.0) if slack > 0.0 else (1.0,)
+            fairness_budget = demands[0].aim(top) * self.fairness_budget * query.n_candidates / len(exposure)
+        parts = (AIM, 1.0) if fairness_budget > 0.0 else (1.0,)
         if query.pinned:
             found = found_around(query.pinned, belief.draw, *asked, parts=parts)
         else:
             found = found_rankings(belief.draw, *asked, parts=parts)
         close = next(found)
-        if close is not None and (slack == 0.0 or belief.in_orders(close.added_regret) <= slack):
+        if close is not None and (fairness_budget == 0.0 or belief.in_orders(close.added_regret) <= fairness_budget):
             return close  # whatever the tolerance allows, it saves no more than that
         best = next(found)
         assert best is not None
-        if close is None or (best.qualified and belief.in_orders(close.added_regret - best.added_regret) > slack):
+        if close is None or (
+            best.qualified and belief.in_orders(close.added_regret - best.added_regret) > fairness_budget
+        ):
             return best
         return close
 
@@ -260,7 +262,7 @@ class FairExp(Around):
         lifts = [(each.groups, lift) for each in demands if (lift := each.lift(top)) is not None]
         if not lifts:
             return None
-        worth = belief.drawn_scores + self.slack * LIFT * sum(lift[groups] for groups, lift in lifts)
+        worth = belief.drawn_scores + self.fairness_budget * LIFT * sum(lift[groups] for groups, lift in lifts)
         order: Ints = belief.draw[np.argsort(-worth[belief.draw], kind="stable")]
         return order
 
@@ -341,7 +343,7 @@ class FairExp(Around):
             "shares": first.owed if plain and not equal else None,
             "constraints": None if plain else self.constraints,
             "exposure": curve_name(self.exposure),
-            "slack": self.slack,
+            "fairness_budget": self.fairness_budget,
             "search": self.search,
             "ties": self.ties,
             "scope": self.scope,
@@ -352,18 +354,18 @@ class FairExp(Around):
         for account in self.accounts:
             account.forget()
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
         if isinstance(before, FairExp):
             known = {account.constraint.name: account for account in before.accounts}
             for account in self.accounts:
                 if account.constraint.name in known:
-                    account.take_over(known[account.constraint.name], matching)
+                    account.take_over(known[account.constraint.name], remap)
 
     def translated_memory(
-        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+        self, memory: Mapping[str, NDArray[np.generic]], remap: Remap
     ) -> Mapping[str, NDArray[np.generic]]:
         own = {key: value for key, value in memory.items() if key.startswith(OWN)}
-        return {**super().translated_memory(memory, matching), **own}
+        return {**super().translated_memory(memory, remap), **own}
 
     def _state(self) -> State:
         own = super()._state()

@@ -216,7 +216,7 @@ def play(
     """The largest gap (rounds,) after each of so many rounds of queries that are drawn evenly from `counts` (Q, G).
 
     Candidates come in random order and nothing is certain of them, so that only fairness decides, and being fairer
-    than one must costs nothing (`FairExp.slack`).
+    than one must costs nothing (`FairExp.fairness_budget`).
     """
     rng, spent, gaps = make_rng(seed), np.zeros(len(shares)), np.empty(rounds)
     nothing, rules = np.zeros((1, 1), dtype=np.bool_), Rules("full", ties, EFFORT)

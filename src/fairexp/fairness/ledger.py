@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Floats, Ints, State
 from fairexp.copies import shallow
 from fairexp.errors import ArgumentError
-from fairexp.kernels.fairness.gaps import SLACK, largest_gap
+from fairexp.kernels.fairness.gaps import EPSILON, largest_gap
 from fairexp.remap import NEW
 from fairexp.validation import as_numbers, as_shares, check_count, check_number
 
@@ -271,7 +271,7 @@ def within(gap: float, tolerance: float) -> bool:
     >>> within(0.1 + 1e-12, 0.1), within(0.101, 0.1)
     (True, False)
     """
-    return gap <= tolerance + SLACK
+    return gap <= tolerance + EPSILON
 
 
 def amounts_by_group(groups: Ints, exposure: Floats, n_groups: int) -> Floats:

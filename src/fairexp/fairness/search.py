@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from fairexp.arrays import Bools, Bytes, Floats, Ints
 from fairexp.errors import ArgumentError
 from fairexp.fairness.ledger import amounts_by_group, signed_gaps, within
-from fairexp.kernels.fairness.gaps import SLACK, largest_gap
+from fairexp.kernels.fairness.gaps import EPSILON, largest_gap
 from fairexp.kernels.fairness.lattice import Lattice, n_states
 from fairexp.kernels.fairness.least_gap import LeastGap, Words
 from fairexp.kernels.fairness.owed import Owed
@@ -31,10 +31,10 @@ EFFORT = 4_000
 """Steps of the search per ranking, of about a third of a microsecond each; beyond them the best so far is taken."""
 
 AIM = 0.1
-"""The part of a tolerance that slack is spent on coming within; within less nothing is gained."""
+"""The part of a tolerance that fairness budget is spent on coming within; within less nothing is gained."""
 
 NARROW = 0.1
-"""Up to what part of the top position's exposure a tolerance is so narrow that all of the slack may be spent."""
+"""Up to what part of the top position's exposure a tolerance is so narrow that all of the fairness budget may be spent."""
 
 
 class Rules:
@@ -65,7 +65,7 @@ class Demand(NamedTuple):
         return self._replace(tolerance=part * self.tolerance)
 
     def aim(self, top: float) -> float:
-        """What part of a slack may be spent on coming within `AIM` of the tolerance.
+        """What part of a fairness budget may be spent on coming within `AIM` of the tolerance.
 
         `top` is the top position's exposure. A tolerance up to that is kept or missed by single lists, and there is
         less to spend the wider it is. Within a wider one the gap builds up over rounds, and `lift` keeps it back.
@@ -111,7 +111,7 @@ tolerance decides. There `least` says that no ranking does better by any demand 
 
 def is_least(gap: float, bound: float) -> bool:
     """Whether a gap is the least if no ranking has one below `bound`: what rounding adds must not decide."""
-    return gap <= bound + 2.0 * SLACK
+    return gap <= bound + 2.0 * EPSILON
 
 
 class Outcome(NamedTuple):
@@ -207,11 +207,11 @@ def least_gaps(search: Search | RankingSearch, known: Ints, effort: int) -> tupl
         search.round, owed, search.exchanges, *_parts(np.asarray(search.round.P), owed, search.round.size)
     )
     finder.search(known, effort)
-    gaps, is_met = np.array(finder.gap), np.asarray(finder.gap) <= np.asarray(owed.tolerance) + SLACK
+    gaps, is_met = np.array(finder.gap), np.asarray(finder.gap) <= np.asarray(owed.tolerance) + EPSILON
     bounds = np.where(is_met, 0.0, finder.bound)
     if search.impossible and not is_met.all():
         first = int(is_met.argmin())
-        bounds[first] = max(bounds[first], nextafter(owed.tolerance[first] + SLACK, inf))
+        bounds[first] = max(bounds[first], nextafter(owed.tolerance[first] + EPSILON, inf))
     return np.array(finder.template), gaps, bounds
 
 
@@ -434,7 +434,7 @@ class Searches:
 
     def resolution(self, tolerance: float) -> float:
         """How finely the least unfairness is searched for: to rounding in short lists, see `RESOLUTION` in long."""
-        return self._coarseness * min(tolerance, self._most) + 2.0 * SLACK
+        return self._coarseness * min(tolerance, self._most) + 2.0 * EPSILON
 
     def take(self) -> Search:
         """A search, which whoever is done with it puts back to the `idle` ones."""

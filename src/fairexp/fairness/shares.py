@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
-from fairexp.remap import NEW, Matching, Number
+from fairexp.remap import NEW, Number, Remap
 from fairexp.ridge import OnlineRidge
 from fairexp.scaling import shortened
 
@@ -51,7 +51,7 @@ class Shares(ABC):
         """How far each share (G,) may be off, as far as that is known; 0 where nothing is estimated."""
         return np.zeros(len(self.now()))
 
-    def take_over(self, before: Shares, matching: Matching, groups: Ints) -> None:
+    def take_over(self, before: Shares, remap: Remap, groups: Ints) -> None:
         """Go on from what was learned of groups that were number `groups` (G,) in `before`."""
 
     def state(self) -> State:
@@ -96,7 +96,7 @@ class SizeShares(Shares):
         assert seen is not None
         self.n_seen = self.n_seen + np.asarray(seen[0], dtype=np.int64)
 
-    def take_over(self, before: Shares, matching: Matching, groups: Ints) -> None:
+    def take_over(self, before: Shares, remap: Remap, groups: Ints) -> None:
         if isinstance(before, SizeShares):
             self.n_seen = _by_group(before.n_seen, groups)
 
@@ -157,9 +157,9 @@ class MeritShares(Shares):
         self.clicks += float(clicks.sum())
         self.exposure += float(exposure.sum())
 
-    def take_over(self, before: Shares, matching: Matching, groups: Ints) -> None:
+    def take_over(self, before: Shares, remap: Remap, groups: Ints) -> None:
         if isinstance(before, MeritShares):
-            wider = _with_groups(matching, groups, before.n_groups)
+            wider = _with_groups(remap, groups, before.n_groups)
             self.model.take_over(before.model, wider)
             self.sums = wider.rows(_by_group(before.sums, groups))
             self.n_learned = _by_group(before.n_learned, groups)
@@ -209,13 +209,13 @@ def _by_group(before: NDArray[Number], groups: Ints) -> NDArray[Number]:
     return after
 
 
-def _with_groups(matching: Matching, groups: Ints, n_groups_before: int) -> Matching:
-    """The matching of features followed by one for each group."""
-    places = np.where(groups == NEW, NEW, groups + matching.n_before)
-    return Matching(
-        features=np.concatenate([matching.features, places]),
-        factors=np.concatenate([matching.factors, np.ones(len(groups))]),
+def _with_groups(remap: Remap, groups: Ints, n_groups_before: int) -> Remap:
+    """The remap of features followed by one for each group."""
+    places = np.where(groups == NEW, NEW, groups + remap.n_before)
+    return Remap(
+        features=np.concatenate([remap.features, places]),
+        factors=np.concatenate([remap.factors, np.ones(len(groups))]),
         groups=groups,
-        n_before=matching.n_before + n_groups_before,
+        n_before=remap.n_before + n_groups_before,
         n_groups_before=n_groups_before,
     )

@@ -14,7 +14,7 @@ from fairexp.arrays import Ints
 from fairexp.errors import StateError
 from fairexp.fairness.ledger import within
 from fairexp.rankers.bandits.per_query import PerQuery
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 from fairexp.service.engine.engine import Engine
 from fairexp.service.engine.live_policy import LivePolicy
 from fairexp.service.engine.recovery import load_policy, restored_version, started_over
@@ -80,7 +80,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     """
     parameters = resolve_parameters(spec, before=(before.spec, before.parameters))
     ranker, warnings = build_ranker(spec, parameters)
-    matching, offset = matched(before.spec, spec)
+    remap, offset = matched(before.spec, spec)
     comparable = (before.spec.scaling == "query") == (spec.scaling == "query")
     model = MODEL not in drop and comparable and type(ranker.learner) is type(before.ranker.learner)
     account = LEDGER not in drop and type(ranker) is type(before.ranker) and same_labels(before.spec, spec)
@@ -102,9 +102,9 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
     )
     runtime.at, runtime.counters = before.at, before.counters.copy()
     if comparable and MODEL not in drop:
-        runtime.scale.take_over(before.scale, matching, offset)
+        runtime.scale.take_over(before.scale, remap, offset)
         runtime.ranker = ranker = build_ranker(spec, parameters, scale=runtime.scale.scale)[0]
-    seen = _in_units(matching, before, runtime)
+    seen = _in_units(remap, before, runtime)
     same = before.parameters == parameters and before.spec.length == spec.length
     same = same and before.spec.constraints == spec.constraints and before.spec.prior == spec.prior
     if model and account and seen.is_identity and same:
@@ -120,7 +120,7 @@ def next_version(before: Runtime, spec: PolicySpec, *, drop: Collection[str] = (
             runtime.drawn.take_over(before.drawn, seen)
     if not model:
         runtime.begin_generation()
-    effects = _effects(before, runtime, matching, model=model, account=account)
+    effects = _effects(before, runtime, remap, model=model, account=account)
     return NextVersion(runtime, effects, [*warnings, *curve_notes(ranker), *_wider_gap(before, runtime)])
 
 
@@ -131,20 +131,20 @@ def _same_accounts(before: list[ConstraintSpec], now: list[ConstraintSpec]) -> l
     for each in now:
         which = numbers.get(each.title, NEW)
         known = [] if which == NEW else before[which].group_names
-        groups = Matching.by_name([], before=[], groups=each.group_names, groups_before=known).groups
+        groups = Remap.by_name([], before=[], groups=each.group_names, groups_before=known).groups
         found.append((which, groups))
     return found
 
 
-def _in_units(matching: Matching, before: Runtime, after: Runtime) -> Matching:
-    """The matching of features as rankers see them: in the running scale of each version."""
-    stay = matching.features != NEW
-    factors = matching.factors.copy()
-    factors[stay] *= before.scale.scale[matching.features[stay]] / after.scale.scale[stay]
-    return replace(matching, factors=factors)
+def _in_units(remap: Remap, before: Runtime, after: Runtime) -> Remap:
+    """The remap of features as rankers see them: in the running scale of each version."""
+    stay = remap.features != NEW
+    factors = remap.factors.copy()
+    factors[stay] *= before.scale.scale[remap.features[stay]] / after.scale.scale[stay]
+    return replace(remap, factors=factors)
 
 
-def _effects(before: Runtime, after: Runtime, matching: Matching, *, model: bool, account: bool) -> Effects:
+def _effects(before: Runtime, after: Runtime, remap: Remap, *, model: bool, account: bool) -> Effects:
     totals, old, new = before.totals, before.spec, after.spec
     gone = [name for name, stays in _staying(old.feature_names, new.feature_names) if not stays]
     fresh = [name for name, was_there in _staying(new.feature_names, old.feature_names) if not was_there]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairexp.errors import FairexpError
-from fairexp.mistakes import Mistake
+from fairexp.validation_messages import Mistake
 
 
 class ServiceError(FairexpError):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fairexp.errors import ArgumentError
-from fairexp.mistakes import found_by_pydantic
+from fairexp.validation_messages import found_by_pydantic
 
 MOST = 10**15
 Whole = Annotated[int, Field(ge=1, lt=MOST)]

@@ -13,7 +13,7 @@ from fairexp.fairness.constraint import Account
 from fairexp.fairness.fairexp import FairExp
 from fairexp.fairness.ledger import Ledger, amounts_by_group, taken_over
 from fairexp.ranker import Ranker
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 from fairexp.service.log.shown import Shown, groups_of
 from fairexp.service.policies.constraints import ConstraintSpec
 
@@ -149,12 +149,12 @@ class DrawnAccounts:
         own = self.accounts[number]
         return (Ledger(shares, own.ledger.balance) if own.constraint.per is None else own.ledger).largest_gap
 
-    def take_over(self, before: DrawnAccounts, matching: Matching) -> None:
+    def take_over(self, before: DrawnAccounts, remap: Remap) -> None:
         """Go on from the accounts of constraints of the same names."""
         known = {account.constraint.name: account for account in before.accounts}
         for account in self.accounts:
             if account.constraint.name in known:
-                account.take_over(known[account.constraint.name], matching)
+                account.take_over(known[account.constraint.name], remap)
 
     def state(self) -> State:
         """All of it as arrays."""

@@ -11,7 +11,7 @@ from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
 from fairexp.rankers.baselines.mcfair import unfairness
 from fairexp.registry import NAMES, classes_of, construct, keeps_account, ranker_names
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query
 from tests.rankers.baselines.world import CURVE, LENGTH, World
 from tests.rankers.simulation import CLICK_CHANCE, ndcg, small_world
@@ -168,7 +168,7 @@ def test_documents_need_ids(name):
 def test_the_account_of_one_fair_ranker_goes_over_to_another():
     before = make("fairco")
     World().serve(before, 20)
-    same = Matching.of_units(np.ones(6), n_groups=2)
+    same = Remap.of_units(np.ones(6), n_groups=2)
     for name in ("mcfair", "mmf", "p-mmf", "fara", "offr-pairrank"):
         after = make(name).take_over(before, same, model=False)
         assert after.account() == pytest.approx(before.account())

@@ -12,7 +12,7 @@ from fairexp.errors import StateError
 from fairexp.rankers.gradient.cps import CPS
 from fairexp.rankers.gradient.dbgd import DBGD
 from fairexp.rankers.gradient.history import History
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 from tests.reference.interleaving import chances_of, expected_sign
@@ -94,9 +94,9 @@ def test_the_tournament_goes_to_the_direction_that_past_clicks_prefer():
 
 
 def test_history_of_another_size_is_not_taken_over():
-    matching = Matching.by_name(["a", "b"], before=["a", "b"])
+    remap = Remap.by_name(["a", "b"], before=["a", "b"])
     with pytest.raises(StateError, match="history"):
-        CPS(2, history=3).take_over(CPS(2, history=4), matching)
+        CPS(2, history=3).take_over(CPS(2, history=4), remap)
 
 
 def test_learns_a_linear_truth():

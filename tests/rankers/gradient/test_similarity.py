@@ -10,7 +10,7 @@ from fairexp.errors import StateError
 from fairexp.rankers.gradient.cascade import CMGD
 from fairexp.rankers.gradient.mgd import PMGD
 from fairexp.rankers.gradient.similarity import SimMGD
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query
 from tests.rankers.simulation import learn, small_world
 
@@ -88,9 +88,9 @@ def test_while_weights_turn_the_references_stay():
 
 
 def test_other_numbers_of_references_are_not_taken_over():
-    matching = Matching.by_name(["a", "b"], before=["a", "b"])
+    remap = Remap.by_name(["a", "b"], before=["a", "b"])
     with pytest.raises(StateError, match="4 references cannot be taken over by one of 3"):
-        SimMGD(2, references=3).take_over(SimMGD(2, references=4), matching)
+        SimMGD(2, references=3).take_over(SimMGD(2, references=4), remap)
 
 
 def test_learn_a_linear_truth():

@@ -21,7 +21,6 @@ import pytest
 from hypothesis import strategies as st
 
 from benchmarks.hostile import bodies
-from fairexp.mistakes import Mistake
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.http.service import Service
 from fairexp.service.policies import spec as policies
@@ -34,6 +33,7 @@ from fairexp.service.requests.metarank import read_metarank, read_metarank_event
 from fairexp.service.requests.reader import Reader
 from fairexp.service.settings import ServerSettings
 from fairexp.service.store import open_store
+from fairexp.validation_messages import Mistake
 from tests.service.live import Live
 from tests.service.worlds import SPEC, base64_body, rank_body
 from tests.waiting import SECONDS, until

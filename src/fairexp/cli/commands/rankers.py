@@ -82,7 +82,7 @@ def _summary(name: str) -> str:
     lines = [_prose(cls).partition("\n")[0] for cls in classes]
     if len(classes) == 1:
         return lines[0]
-    return f"{classes[0].__name__.removesuffix('Around')} around {classes[1].__name__}. {lines[0]}"
+    return f"{classes[0].__name__.removesuffix('HostWrapper')} around {classes[1].__name__}. {lines[0]}"
 
 
 def _default(name: str, key: str) -> str:

@@ -10,7 +10,7 @@ cdef double NOWHERE
 cdef double ROUNDING
 
 
-cdef class Tolls:
+cdef class DualPrices:
     cdef Round round
     cdef Owed owed
     cdef readonly Lattice lattice

@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 
 @cython.final
 @cython.cclass
-class Tolls:
+class DualPrices:
     """No word within the limits costs less than `bound`.
 
     Classes pay `by_class` (m,). A word that passes through state s costs at least what it has cost and paid by then,

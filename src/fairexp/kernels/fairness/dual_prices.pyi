@@ -3,7 +3,7 @@ from fairexp.kernels.fairness.lattice import Lattice
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.rounds import Round
 
-class Tolls:
+class DualPrices:
     lattice: Lattice
     bound: int
     paid: float

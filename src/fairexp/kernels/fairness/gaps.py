@@ -7,10 +7,10 @@ a pair g < h is E_g - (w_g / w_h) E_h; a template's gap is the largest magnitude
 from cython.cimports.libc.math import fabs
 from cython.cimports.libc.stdint import int64_t
 
-SLACK = 1e-9
+EPSILON = 1e-9
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
 
-slack = SLACK
+slack = EPSILON
 
 
 def largest_gap(E, w):

@@ -1,6 +1,6 @@
 from fairexp.arrays import Floats, Ints
 
-SLACK: float
+EPSILON: float
 """Unfairness is compared with the tolerance up to this: rounding must not decide who is shown."""
 
 def largest_gap(E: Floats, w: Floats) -> float: ...

@@ -1,5 +1,5 @@
 from libc.stdint cimport int64_t, uint64_t
-from fairexp.kernels.fairness.local_search cimport Exchanges
+from fairexp.kernels.fairness.local_search cimport LocalSearch
 from fairexp.kernels.fairness.owed cimport Owed
 from fairexp.kernels.fairness.rounds cimport Round
 
@@ -31,7 +31,7 @@ cdef class Words:
 cdef class LeastGap:
     cdef Round round
     cdef Owed owed
-    cdef Exchanges exchanges
+    cdef LocalSearch exchanges
     cdef Words upper
     cdef Words lower
     cdef readonly int64_t n_top

@@ -1,5 +1,5 @@
 from fairexp.arrays import Floats, Ints
-from fairexp.kernels.fairness.local_search import Exchanges
+from fairexp.kernels.fairness.local_search import LocalSearch
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.rounds import Round
 
@@ -19,5 +19,5 @@ class LeastGap:
     template: Ints
     gap: Floats
     bound: Floats
-    def __init__(self, round: Round, owed: Owed, exchanges: Exchanges, upper: Words, lower: Words) -> None: ...
+    def __init__(self, round: Round, owed: Owed, exchanges: LocalSearch, upper: Words, lower: Words) -> None: ...
     def search(self, known: Ints, max_nodes: int) -> None: ...

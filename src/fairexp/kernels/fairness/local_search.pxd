@@ -3,7 +3,7 @@ from fairexp.kernels.fairness.owed cimport Owed
 from fairexp.kernels.fairness.rounds cimport Round
 
 
-cdef class Exchanges:
+cdef class LocalSearch:
     cdef Round round
     cdef Owed owed
     cdef readonly int64_t[::1] template

@@ -11,7 +11,7 @@ from cython.cimports.fairexp.kernels.fairness.gaps import slack
 
 @cython.final
 @cython.cclass
-class Exchanges:
+class LocalSearch:
     """A template (k,), its cost, and by demand how far it is beyond the tolerance: its `excess` (C,).
 
     By class (m,): the `count` of its positions, and how many are `gone` above the one that is looked at.

@@ -2,7 +2,7 @@ from fairexp.arrays import Ints
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.rounds import Round
 
-class Exchanges:
+class LocalSearch:
     template: Ints
     cost: int
     looks: int

@@ -7,7 +7,7 @@ cdef int64_t IMPOSSIBLE
 cdef int64_t INDEX_BITS
 
 
-cdef class Halves:
+cdef class MeetInTheMiddle:
     cdef Round round
     cdef Owed owed
     cdef Lattice lattice

@@ -24,7 +24,7 @@ INDEX_BITS = 20
 
 @cython.final
 @cython.cclass
-class Halves:
+class MeetInTheMiddle:
     """The `best` word, over pairs of an upper and a lower one.
 
     `top` (first,) holds the classes above both halves, `base` (m,) how many of each are gone there, and `charged` (W,)

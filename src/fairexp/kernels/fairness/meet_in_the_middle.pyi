@@ -2,7 +2,7 @@ from fairexp.kernels.fairness.lattice import Lattice
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.rounds import Found, Round
 
-class Halves:
+class MeetInTheMiddle:
     first: int
     best: Found
     looks: int

@@ -1,8 +1,8 @@
 from libc.stdint cimport int64_t
-from fairexp.kernels.fairness.local_search cimport Exchanges
-from fairexp.kernels.fairness.meet_in_the_middle cimport Halves
+from fairexp.kernels.fairness.local_search cimport LocalSearch
+from fairexp.kernels.fairness.meet_in_the_middle cimport MeetInTheMiddle
 from fairexp.kernels.fairness.owed cimport Owed
-from fairexp.kernels.fairness.dual_prices cimport Tolls
+from fairexp.kernels.fairness.dual_prices cimport DualPrices
 from fairexp.kernels.fairness.walk cimport Walk
 from fairexp.kernels.fairness.rounds cimport Effort, Found, Round
 
@@ -14,9 +14,9 @@ cdef class RankingSearch:
     cdef readonly Round round
     cdef readonly Owed owed
     cdef Walk walk
-    cdef Tolls tolls
-    cdef Halves halves
-    cdef readonly Exchanges exchanges
+    cdef DualPrices tolls
+    cdef MeetInTheMiddle halves
+    cdef readonly LocalSearch exchanges
     cdef bint fairest
     cdef bint by_chance
     cdef readonly Found best

@@ -3,9 +3,9 @@
 import cython
 import numpy as np
 from cython.cimports.fairexp.kernels.fairness.depth_first import NO_LIMIT
-from cython.cimports.fairexp.kernels.fairness.dual_prices import Tolls
-from cython.cimports.fairexp.kernels.fairness.local_search import Exchanges
-from cython.cimports.fairexp.kernels.fairness.meet_in_the_middle import Halves
+from cython.cimports.fairexp.kernels.fairness.dual_prices import DualPrices
+from cython.cimports.fairexp.kernels.fairness.local_search import LocalSearch
+from cython.cimports.fairexp.kernels.fairness.meet_in_the_middle import MeetInTheMiddle
 from cython.cimports.fairexp.kernels.fairness.rounds import Aim, Draw, Effort, Found, Round
 from cython.cimports.fairexp.kernels.fairness.walk import Walk
 
@@ -29,10 +29,10 @@ class RankingSearch:
     def __init__(self, P, owed, reach, lengths, lattices):
         lattice, whole = lattices
         self.round, self.owed = Round(P, owed.column.shape[0]), owed
-        self.tolls = None if whole is None else Tolls(self.round, owed, whole)
+        self.tolls = None if whole is None else DualPrices(self.round, owed, whole)
         self.walk = Walk(self.round, owed, reach, self.tolls)
-        self.halves = Halves(self.round, owed, lattice, lengths)
-        self.exchanges = Exchanges(self.round, owed)
+        self.halves = MeetInTheMiddle(self.round, owed, lattice, lengths)
+        self.exchanges = LocalSearch(self.round, owed)
         self.best = Found(self.round.k)
         self.gone = np.zeros(self.round.n_groups, dtype=np.int64)
 

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 from fairexp.kernels.fairness.subset_cover cimport Cover
 from fairexp.kernels.fairness.depth_first cimport DepthFirst
-from fairexp.kernels.fairness.local_search cimport Exchanges
+from fairexp.kernels.fairness.local_search cimport LocalSearch
 from fairexp.kernels.fairness.long_lists cimport LongLists
 from fairexp.kernels.fairness.owed cimport Owed
 from fairexp.kernels.fairness.rounds cimport Aim, Draw, Effort, Found, Round
@@ -14,7 +14,7 @@ cdef class Search:
     cdef DepthFirst walk
     cdef Cover cover
     cdef LongLists long
-    cdef readonly Exchanges exchanges
+    cdef readonly LocalSearch exchanges
     cdef Found known
     cdef double[::1] tolerance
     cdef readonly Found best

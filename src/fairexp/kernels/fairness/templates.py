@@ -5,7 +5,7 @@ import numpy as np
 from cython.cimports.fairexp.kernels.fairness.depth_first import NO_LIMIT, DepthFirst
 from cython.cimports.fairexp.kernels.fairness.first_guess import FirstGuess
 from cython.cimports.fairexp.kernels.fairness.gaps import largest_gap
-from cython.cimports.fairexp.kernels.fairness.local_search import Exchanges
+from cython.cimports.fairexp.kernels.fairness.local_search import LocalSearch
 from cython.cimports.fairexp.kernels.fairness.long_lists import LongLists
 from cython.cimports.fairexp.kernels.fairness.multipliers import IMPOSSIBLE, Multipliers
 from cython.cimports.fairexp.kernels.fairness.owed import Owed
@@ -30,7 +30,7 @@ class Search:
 
     def __init__(self, P, n_groups, reach, subsets, lattice=None):
         self.round, self.owed = Round(P, n_groups), Owed(P, np.arange(n_groups)[:, None], (n_groups,))
-        self.exchanges, self.tolerance = Exchanges(self.round, self.owed), np.zeros(1)
+        self.exchanges, self.tolerance = LocalSearch(self.round, self.owed), np.zeros(1)
         self.best, self.known = Found(self.round.k), Found(self.round.k)
         multipliers = tables = first_guess = None
         if lattice is not None:

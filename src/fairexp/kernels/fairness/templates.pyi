@@ -1,6 +1,6 @@
 from fairexp.arrays import Floats, Ints
 from fairexp.kernels.fairness.lattice import Lattice
-from fairexp.kernels.fairness.local_search import Exchanges
+from fairexp.kernels.fairness.local_search import LocalSearch
 from fairexp.kernels.fairness.owed import Owed
 from fairexp.kernels.fairness.reach import Reach
 from fairexp.kernels.fairness.rounds import Aim, Draw, Effort, Found, Round
@@ -9,7 +9,7 @@ from fairexp.kernels.fairness.subsets import Subsets
 class Search:
     round: Round
     owed: Owed
-    exchanges: Exchanges
+    exchanges: LocalSearch
     best: Found
     bound: int
     gap_bound: float

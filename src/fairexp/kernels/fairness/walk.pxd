@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 from fairexp.kernels.fairness.owed cimport Owed
-from fairexp.kernels.fairness.dual_prices cimport Tolls
+from fairexp.kernels.fairness.dual_prices cimport DualPrices
 from fairexp.kernels.fairness.reach cimport Reach
 from fairexp.kernels.fairness.rounds cimport Found, Round
 
@@ -9,7 +9,7 @@ cdef class Walk:
     cdef Round round
     cdef Owed owed
     cdef Reach reach
-    cdef Tolls tolls
+    cdef DualPrices tolls
     cdef bint tolled
     cdef readonly Found found
     cdef readonly int64_t bound

@@ -16,8 +16,8 @@ from fairexp.kernels.bandits.rates import kl_bounds
 from fairexp.query_memory import Field, QueryRecord
 from fairexp.rankers.bandits.bounds import kl_budget
 from fairexp.rankers.bandits.orders import add_orders, exchangeable
-from fairexp.rankers.bandits.per_query import PerQuery, PlannedExplorer
-from fairexp.remap import Matching
+from fairexp.rankers.bandits.per_query import PerQuery, PlannedHost
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 
 
@@ -31,7 +31,7 @@ class BatchBelief(Belief):
     due: Bools
 
 
-class BatchRank(PlannedExplorer):
+class BatchRank(PlannedHost):
     """Shows the least shown of each batch in random order, and splits it when click rates are certainly apart.
 
     A batch is a layer of the orders found so far. At stage l each of its documents is shown until it was counted
@@ -148,8 +148,8 @@ class BatchRank(PlannedExplorer):
         if n_above == 0:
             tables["stage"][members[~below]] = stage + 1
 
-    def _take_over(self, before: PerQuery, matching: Matching) -> None:
-        super()._take_over(before, matching)
+    def _take_over(self, before: PerQuery, remap: Remap) -> None:
+        super()._take_over(before, remap)
         if isinstance(before, BatchRank) and before.templated != self.templated:
             for record in self.queries.records.values():
                 for name in ("batch", "stage", "counts", "clicks"):

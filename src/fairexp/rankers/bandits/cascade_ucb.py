@@ -13,7 +13,7 @@ from fairexp.query_memory import Field, QueryRecord
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.bounds import hoeffding_budget, kl_budget
 from fairexp.rankers.bandits.orders import interval_belief
-from fairexp.rankers.bandits.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryExplorer
+from fairexp.rankers.bandits.per_query import MAX_DOCUMENTS, MAX_QUERIES, PerQueryHost
 from fairexp.rankers.bandits.rewards import Rewarded
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count
@@ -32,7 +32,7 @@ def n_examined(clicks: Bools, observe: str) -> int:
     return int(clicks.argmax()) + 1 if observe == "first_click" else len(clicks) - int(clicks[::-1].argmax())
 
 
-class ClickRates(Rewarded, PerQueryExplorer):
+class ClickRates(Rewarded, PerQueryHost):
     """Shows documents by the upper bound of their click rate where they were examined; never examined ones first.
 
     In these click models an examined document is clicked with a probability of its own, wherever it stands and

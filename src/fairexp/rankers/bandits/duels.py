@@ -13,7 +13,7 @@ from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.bandits.orders import count_duels
 from fairexp.query_memory import Field, QueryRecord
 from fairexp.rankers.bandits.orders import add_orders
-from fairexp.rankers.bandits.per_query import PlannedExplorer
+from fairexp.rankers.bandits.per_query import PlannedHost
 from fairexp.types import Belief, Query, Ranking
 
 
@@ -24,7 +24,7 @@ class ExchangeableBelief(Belief):
     classes: Ints
 
 
-class Duels(PlannedExplorer):
+class Duels(PlannedHost):
     """Counts, for pairs of documents that were exchangeable, the rounds in which one of them was clicked.
 
     - `lead` (n, n): clicks on i minus clicks on j over those rounds; `duels` (n, n): their number. What was not shown

@@ -9,19 +9,19 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
-from fairexp.ranker import Explorer
+from fairexp.ranker import Host
 from fairexp.rankers.bandits.cascade_ucb import n_examined
 from fairexp.rankers.bandits.orders import interval_belief
 from fairexp.rankers.bandits.per_query import HORIZON
 from fairexp.rankers.bandits.rewards import Rewarded
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.ridge import OnlineRidge
 from fairexp.scaling import shortened
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count, check_number
 
 
-class LinearCascade(Rewarded, Explorer):
+class LinearCascade(Rewarded, Host):
     """Ridge regression of clicks on the features of examined documents, shown by the upper bound of the rate.
 
     Users read from the top and leave with the first click, as the cascade model has it: what stands below was not
@@ -68,9 +68,9 @@ class LinearCascade(Rewarded, Explorer):
     def linear_model(self) -> Floats:
         return self.model.weights
 
-    def _take_over(self, before: LinearCascade, matching: Matching) -> None:
+    def _take_over(self, before: LinearCascade, remap: Remap) -> None:
         self._check_unit(before)
-        self.model.take_over(before.model, matching)
+        self.model.take_over(before.model, remap)
 
     def _state(self) -> State:
         return self.model.state()

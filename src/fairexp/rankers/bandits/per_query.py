@@ -13,8 +13,8 @@ from fairexp.arrays import Bools, Floats, Ints, State, fits_records
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.query_memory import Field, QueryMemory, QueryRecord, Table
 from fairexp.randomness import Seed
-from fairexp.ranker import Explorer, Ranker
-from fairexp.remap import Matching
+from fairexp.ranker import Host, Ranker
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 
@@ -108,7 +108,7 @@ class PerQuery(Ranker):
                 "Pass query_id and document_ids, the same for the same query and document every time.",
             )
 
-    def _take_over(self, before: PerQuery, matching: Matching) -> None:
+    def _take_over(self, before: PerQuery, remap: Remap) -> None:
         """What is known of documents does not depend on features."""
         self.queries.restore(before.queries.state())
 
@@ -127,7 +127,7 @@ class PerQuery(Ranker):
         return fits_records(value, expected) if key.startswith("queries.") else super().fits(key, value, expected)
 
 
-class PerQueryExplorer(PerQuery, Explorer):
+class PerQueryHost(PerQuery, Host):
     """One with an explicit belief; `_notes` is what its rankings must carry beyond the candidates' ids."""
 
     remembers_positions = False
@@ -145,7 +145,7 @@ class PerQueryExplorer(PerQuery, Explorer):
         return query.groups if self.templated or query.pinned else None
 
 
-class PlannedExplorer(PerQueryExplorer):
+class PlannedHost(PerQueryHost):
     """One that sets its error probabilities for `horizon` rounds of a query."""
 
     def __init__(

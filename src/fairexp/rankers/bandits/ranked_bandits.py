@@ -12,7 +12,7 @@ from fairexp.query_memory import Field, QueryRecord, Table
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.bounds import hoeffding_width
 from fairexp.rankers.bandits.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_count
 
@@ -52,9 +52,9 @@ class RankedBandits(PerQuery):
         """`gains` (n, K) are clicks, or the logarithms of Exp3's weights; `counts` (n, K) are proposals."""
         return {"gains": Field(width=self.length), "counts": Field(width=self.length)}
 
-    def _take_over(self, before: PerQuery, matching: Matching) -> None:
+    def _take_over(self, before: PerQuery, remap: Remap) -> None:
         """Positions that were not there before know nothing."""
-        super()._take_over(before, matching)
+        super()._take_over(before, remap)
         for record in self.queries.records.values():
             for name, field in self.queries.fields.items():
                 known, table = record.tables[name], field.empty(len(record.documents))

@@ -15,9 +15,9 @@ from fairexp.kernels.bandits.batches import count_trials, is_unsettled, part_ord
 from fairexp.query_memory import Field, QueryRecord
 from fairexp.randomness import Seed
 from fairexp.rankers.bandits.design import fitted, trials
-from fairexp.rankers.bandits.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedExplorer
+from fairexp.rankers.bandits.per_query import HORIZON, MAX_DOCUMENTS, MAX_QUERIES, PerQuery, PlannedHost
 from fairexp.rankers.bandits.rewards import Rewarded
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_count
 
@@ -49,7 +49,7 @@ class PlannedBelief(Belief):
     plan: Plan
 
 
-class RecurRank(Rewarded, PlannedExplorer):
+class RecurRank(Rewarded, PlannedHost):
     """Tries the documents of each part in its first position, as often as an optimal design says, and splits the part.
 
     A part owns a run of positions. In phase l its trials number 4^l d ln(2 n K l (l + 1) sqrt(T)) for d dimensions that
@@ -188,13 +188,13 @@ class RecurRank(Rewarded, PlannedExplorer):
         tally = (own["first"], own["phase"], own["counts"], own["clicks"])
         count_trials(rows, ranking.shown, clicks, lists, (first, phase), tally)
 
-    def _take_over(self, before: PerQuery, matching: Matching) -> None:
+    def _take_over(self, before: PerQuery, remap: Remap) -> None:
         """Parts are of one length, and their trials of one set of features; units and order do not matter."""
         if self.length != before.length:
             raise StateError(f"ranker: parts of {before.length} positions cannot go on with {self.length}")
-        if not np.array_equal(np.sort(matching.features), np.arange(matching.n_before)):
+        if not np.array_equal(np.sort(remap.features), np.arange(remap.n_before)):
             raise StateError("ranker: trials that were divided by some features cannot go on with others")
-        super()._take_over(before, matching)
+        super()._take_over(before, remap)
         if isinstance(before, RecurRank) and before.templated != self.templated:
             for record in self.queries.records.values():
                 for name in self.fields:

@@ -10,7 +10,7 @@ import numpy as np
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.errors import StateError
 from fairexp.ranker import Ranker
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Ranking
 
 
@@ -44,9 +44,9 @@ class Rewarded(Ranker):
     def _reward(self, ranking: Ranking, rewards: Floats) -> None:
         """Learn from checked rewards (m,), above 0 where there was a click; deterministic."""
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
+    def _take_over(self, before: Any, remap: Remap) -> None:
         self._check_unit(before)
-        super()._take_over(before, matching)
+        super()._take_over(before, remap)
 
     def _check_unit(self, before: Any) -> None:
         """Sums of rewards go on only in their own unit."""

@@ -12,14 +12,14 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.errors import ArgumentError, CannotScoreError
 from fairexp.kernels.algebra.linear import linear_scores
 from fairexp.randomness import Seed
-from fairexp.ranker import Explorer
+from fairexp.ranker import Host
 from fairexp.rankers.probabilities import log_by_class, positions_by_class, tie_classes
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_features
 
 
-class KnownScores(Explorer):
+class KnownScores(Host):
     """An explorer that is certain of its scores: what scores higher belongs above, and equals are drawn at random."""
 
     rescaling = "none"
@@ -51,7 +51,7 @@ class KnownScores(Explorer):
     def _update(self, ranking: Ranking, clicks: Bools) -> None:
         """Nothing is left to learn."""
 
-    def _take_over(self, before: KnownScores, matching: Matching) -> None:
+    def _take_over(self, before: KnownScores, remap: Remap) -> None:
         """Nothing was learned."""
 
 

@@ -14,7 +14,7 @@ from fairexp.measures import FINAL_UF
 from fairexp.ranker import Ranker, TradeOff
 from fairexp.rankers.baselines.merit import EitherLevel, LevelArguments
 from fairexp.rankers.baselines.unbiased_relevance import Memory
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice, check_number
 
@@ -85,10 +85,10 @@ class FairCo(EitherLevel):
         super().forget_account()
         self.clicked = np.zeros(self.n_groups)
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
-        super()._take_over_account(before, matching)
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
+        super()._take_over_account(before, remap)
         if isinstance(before, FairCo):
-            self.clicked = matching.by_group(before.clicked)
+            self.clicked = remap.by_group(before.clicked)
 
     def _state(self) -> State:
         return {**super()._state(), "clicked": self.clicked.copy()}

@@ -18,7 +18,7 @@ from fairexp.query_memory import Field
 from fairexp.ranker import Ranker, TradeOff
 from fairexp.rankers.baselines.merit import EitherLevel, LevelArguments
 from fairexp.rankers.baselines.unbiased_relevance import Memory
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 
@@ -130,14 +130,14 @@ class FARA(EitherLevel):
         super().forget_account()
         self._forget_plan()
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
         """What was planned by other parameters or for other groups is planned anew."""
         self._forget_plan()
         if isinstance(before, FARA) and before.sessions == self.sessions:
-            super()._take_over_account(before, matching)
-            self._preferred = matching.by_group(before._preferred)
+            super()._take_over_account(before, remap)
+            self._preferred = remap.by_group(before._preferred)
         elif not self.by_item:
-            super()._take_over_account(before, matching)
+            super()._take_over_account(before, remap)
 
     def _state(self) -> State:
         return {**super()._state(), "plan": self._plan.copy(), "preferred": self._preferred.copy()}

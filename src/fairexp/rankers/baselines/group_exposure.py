@@ -14,7 +14,7 @@ from fairexp.kernels.algebra.linear import linear_scores
 from fairexp.kernels.data.clicks import extremes
 from fairexp.ranker import Ranker
 from fairexp.rankers.baselines.unbiased_relevance import LearnedRelevance, Memory, RelevanceArguments
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 from fairexp.scaling import shortened
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
@@ -116,17 +116,17 @@ class FairToGroups(LearnedRelevance):
             remedy = "Give the ranker a merit for every group, or n_groups where merit is estimated."
             raise ArgumentError("query.groups", f"group {largest}", expected, remedy)
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        super()._take_over(before, matching)
-        self._seen = matching.by_group(before._seen)
-        self._seen_features = matching.rows(matching.by_group(before._seen_features))
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        super()._take_over(before, remap)
+        self._seen = remap.by_group(before._seen)
+        self._seen_features = remap.rows(remap.by_group(before._seen_features))
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
         """Any fair ranker's account will do; a group that is new starts with the others' mean exposure."""
         account = before.account()
         if account is not None:
-            self.spent = matching.by_group(account)
-            known = matching.groups != NEW
+            self.spent = remap.by_group(account)
+            known = remap.groups != NEW
             if known.any():
                 self.spent[~known] = self.spent[known].mean()
 

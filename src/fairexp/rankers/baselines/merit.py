@@ -16,7 +16,7 @@ from fairexp.ranker import Ranker
 from fairexp.rankers.bandits.per_query import MAX_DOCUMENTS, MAX_QUERIES
 from fairexp.rankers.baselines.group_exposure import FairToGroups, GroupArguments
 from fairexp.rankers.baselines.unbiased_relevance import Memory
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_choice
 
@@ -148,8 +148,8 @@ class EitherLevel(FairToGroups):
             remedy = "Pass query_id and document_ids, the same for the same query and document every time."
             raise ArgumentError("query.document_ids", "None", expected, remedy)
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
-        super()._take_over_account(before, matching)
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
+        super()._take_over_account(before, remap)
         if self.by_item and type(before) is type(self) and before.by_item:
             self.queries.restore(before.queries.state())
 

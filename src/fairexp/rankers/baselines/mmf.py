@@ -12,7 +12,7 @@ from fairexp.measures import FINAL_UF
 from fairexp.ranker import Ranker, TradeOff
 from fairexp.rankers.baselines.group_exposure import FairToGroups, GroupArguments
 from fairexp.rankers.baselines.unbiased_relevance import Memory
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_number
 
@@ -53,11 +53,11 @@ class MMF(FairToGroups):
         super().forget_account()
         self._by_position = np.zeros((self.n_groups, self.length))
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
         """What another ranker booked counts as spread over the positions by their exposure."""
-        super()._take_over_account(before, matching)
+        super()._take_over_account(before, remap)
         if isinstance(before, MMF) and before._by_position.shape[1] == len(self.exposure):
-            self._by_position = matching.by_group(before._by_position)
+            self._by_position = remap.by_group(before._by_position)
         else:
             self._by_position = np.outer(self.spent, self.exposure / self.exposure.sum())
 

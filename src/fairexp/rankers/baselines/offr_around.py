@@ -15,14 +15,14 @@ from fairexp.kernels.baselines.lists import lifted_list
 from fairexp.kernels.data.clicks import extremes
 from fairexp.measures import FINAL_UF
 from fairexp.randomness import Seed
-from fairexp.ranker import Around, Explorer, Ranker, TradeOff
+from fairexp.ranker import Host, HostWrapper, Ranker, TradeOff
 from fairexp.rankers.baselines.objective import OBJECTIVES, gradient
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import as_shares, check_choice, check_number
 
 
-class OFFRAround(Around):
+class OFFRAround(HostWrapper):
     """Ranks by (1 - `fairness`) the host's value of a document + `fairness` times the gradient of the objective.
 
     The value is optimistic where the host has bounds: the upper bound of the score. Without bounds, or with
@@ -45,7 +45,7 @@ class OFFRAround(Around):
 
     def __init__(
         self,
-        host: Explorer,
+        host: Host,
         *,
         fairness: float = 0.5,
         objective: str = "deviation",
@@ -114,10 +114,10 @@ class OFFRAround(Around):
             given = f"group {largest}"
             raise ArgumentError("query.groups", given, expected, "Pass `shares` with one entry per group.")
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
         account = before.account()
         if account is not None:
-            self.ledger.take_over(Ledger(np.ones(len(account)), account), matching.groups)
+            self.ledger.take_over(Ledger(np.ones(len(account)), account), remap.groups)
 
     def _state(self) -> State:
         return {**super()._state(), "exposure": self.ledger.exposure.copy()}

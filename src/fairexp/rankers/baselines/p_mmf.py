@@ -14,7 +14,7 @@ from fairexp.ranker import Ranker, TradeOff
 from fairexp.rankers.bandits.per_query import HORIZON
 from fairexp.rankers.baselines.group_exposure import FairToGroups, GroupArguments
 from fairexp.rankers.baselines.unbiased_relevance import Memory
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 
@@ -81,10 +81,10 @@ class PMMF(FairToGroups):
         super().forget_account()
         self.prices, self._drift = np.zeros(self.n_groups), np.zeros(self.n_groups)
 
-    def _take_over_account(self, before: Ranker, matching: Matching) -> None:
-        super()._take_over_account(before, matching)
+    def _take_over_account(self, before: Ranker, remap: Remap) -> None:
+        super()._take_over_account(before, remap)
         if isinstance(before, PMMF):
-            self.prices, self._drift = matching.by_group(before.prices), matching.by_group(before._drift)
+            self.prices, self._drift = remap.by_group(before.prices), remap.by_group(before._drift)
 
     def _state(self) -> State:
         return {**super()._state(), "prices": self.prices.copy(), "drift": self._drift.copy()}

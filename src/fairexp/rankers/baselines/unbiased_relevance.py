@@ -14,7 +14,7 @@ from fairexp.fairness.exposure import curve_name, exposure_curve
 from fairexp.kernels.algebra.linear import bounded_scores
 from fairexp.randomness import Seed
 from fairexp.ranker import Ranker
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.ridge import OnlineRidge
 from fairexp.scaling import MAX_NORM, shortened
 from fairexp.types import Query, Ranking
@@ -102,8 +102,8 @@ class LearnedRelevance(Ranker):
         scores: Floats = bounded_scores(features, self.weights, MAX_NORM)
         return scores
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        self._relevance.take_over(before._relevance, matching)
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        self._relevance.take_over(before._relevance, remap)
 
     def _state(self) -> State:
         return {_OWN + key: value for key, value in self._relevance.state().items()}

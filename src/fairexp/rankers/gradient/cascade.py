@@ -11,7 +11,7 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.rankers.gradient.challengers import mean_of, unit_vectors
 from fairexp.rankers.gradient.recent import Recent
 from fairexp.rankers.gradient.similarity import SimMGD, SimMGDArguments
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 
@@ -70,8 +70,8 @@ class CMGD(SimMGD):
                 self._is_linear = True
         self._past.add(self._mixture[np.newaxis])
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        super()._take_over(before, matching)
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        super()._take_over(before, remap)
         self._mixture, self._is_linear = before._mixture.copy(), before._is_linear
         self._past.add(before._past.rows)
 

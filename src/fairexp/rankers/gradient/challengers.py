@@ -16,8 +16,8 @@ from fairexp.interleaving.team_draft import clicks_by_team
 from fairexp.kernels.algebra.linear import linear_scores, rival_scores, scale_to_unit
 from fairexp.kernels.gradient.interleaving import draft, draw
 from fairexp.randomness import Seed
-from fairexp.rankers.climbing import Climber
-from fairexp.remap import Matching
+from fairexp.rankers.gradient_ranker import GradientRanker
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_number
 
@@ -32,7 +32,7 @@ class RivalArguments(TypedDict, total=False):
     seed: Seed
 
 
-class RivalRanker(Climber):
+class RivalRanker(GradientRanker):
     """A linear ranker that shows its own list mixed with those of rivals, `step` away from its weights (d,).
 
     A new one says in which directions the rivals lie (`_directions`). The weights move by `learning_rate` along the
@@ -111,9 +111,9 @@ class RivalRanker(Climber):
         self._move(mean_of(directions_of(ranking), winners))
 
     def translated_memory(
-        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+        self, memory: Mapping[str, NDArray[np.generic]], remap: Remap
     ) -> Mapping[str, NDArray[np.generic]]:
-        return {**memory, "directions": weight_rows(np.asarray(memory["directions"], dtype=np.float64), matching)}
+        return {**memory, "directions": weight_rows(np.asarray(memory["directions"], dtype=np.float64), remap)}
 
     def _score(self, features: Floats) -> Floats:
         scores: Floats = linear_scores(features, self.weights)
@@ -137,6 +137,6 @@ def mean_of(directions: Floats, winners: Ints) -> Floats:
     return np.asarray(directions[winners[0]] if len(winners) == 1 else directions[winners].mean(axis=0))
 
 
-def weight_rows(before: Floats, matching: Matching) -> Floats:
+def weight_rows(before: Floats, remap: Remap) -> Floats:
     """Linear models (c, d) from before, each of which gives the same scores; what is new weighs 0."""
-    return replace(matching, factors=1.0 / matching.factors).rows(before)
+    return replace(remap, factors=1.0 / remap.factors).rows(before)

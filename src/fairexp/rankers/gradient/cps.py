@@ -12,7 +12,7 @@ from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.algebra.linear import top_documents
 from fairexp.rankers.gradient.challengers import RivalArguments, RivalRanker, unit_vectors
 from fairexp.rankers.gradient.history import History, chances_of
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
 
@@ -90,14 +90,14 @@ class CPS(RivalRanker):
             self._past.add(kept, clicks, float(ranking.memory["log_chance"]))
 
     def translated_memory(
-        self, memory: Mapping[str, NDArray[np.generic]], matching: Matching
+        self, memory: Mapping[str, NDArray[np.generic]], remap: Remap
     ) -> Mapping[str, NDArray[np.generic]]:
-        others = matching.rows(np.asarray(memory["others"], dtype=np.float64))
-        return {**super().translated_memory(memory, matching), "others": others}
+        others = remap.rows(np.asarray(memory["others"], dtype=np.float64))
+        return {**super().translated_memory(memory, remap), "others": others}
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        self._past.take_over(before._past, matching)
-        super()._take_over(before, matching)
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        self._past.take_over(before._past, remap)
+        super()._take_over(before, remap)
 
     def _state(self) -> State:
         return {**super()._state(), **self._past.state()}

@@ -12,7 +12,7 @@ from fairexp.kernels.algebra.linear import project
 from fairexp.rankers.gradient.challengers import RivalArguments, directions_of, mean_of
 from fairexp.rankers.gradient.mgd import MGD
 from fairexp.rankers.gradient.recent import Recent
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.scaling import shortened
 from fairexp.types import Ranking
 from fairexp.validation import check_count
@@ -57,9 +57,9 @@ class DSP(MGD):
         if projected.any():
             self._move(projected)
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        super()._take_over(before, matching)
-        self._seen.add(matching.rows(before._seen.rows))
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        super()._take_over(before, remap)
+        self._seen.add(remap.rows(before._seen.rows))
 
     def _state(self) -> State:
         return {**super()._state(), "seen": self._seen.table.copy(), "n_seen": np.array(self._seen.count)}

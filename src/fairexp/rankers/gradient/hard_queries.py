@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairexp.arrays import Bools, Floats, State
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Ranking
 
 KEPT = 10
@@ -56,11 +56,11 @@ class HardQueries:
         ranks = 1 + (scores[:, None, :, :] > scores[:, :, None, :]).sum(axis=2)
         return np.asarray((self.clicks[kept][:, :, None] / ranks).sum(axis=(0, 1)))
 
-    def take_over(self, before: HardQueries, matching: Matching) -> None:
+    def take_over(self, before: HardQueries, remap: Remap) -> None:
         """Be what `before` is, where lists are as long, with the present features."""
         if before.clicks.shape != self.clicks.shape:
             return
-        rows = matching.rows(before.features.reshape(-1, before.features.shape[2]))
+        rows = remap.rows(before.features.reshape(-1, before.features.shape[2]))
         self.features = rows.reshape(*before.clicks.shape, -1)
         self.clicks, self.size = before.clicks.copy(), before.size.copy()
         self.found, self.at, self.now = before.found.copy(), before.at.copy(), before.now

@@ -9,7 +9,7 @@ from fairexp.errors import StateError
 from fairexp.interleaving.probabilistic import RANK_POWER
 from fairexp.kernels.algebra.linear import rival_scores
 from fairexp.kernels.gradient.replays import replay_lists, said
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 NAMES = ("features", "clicks", "size", "length", "log_chance")
 
@@ -65,14 +65,14 @@ class History:
         h = len(self)
         return said(chances, self.clicks[:h], self.length[:h], self.log_chance[:h], one, other)
 
-    def take_over(self, before: History, matching: Matching) -> None:
+    def take_over(self, before: History, remap: Remap) -> None:
         """Be what `before` was, as if with the present features."""
         if before.features.shape[:2] != self.features.shape[:2] or before.clicks.shape != self.clicks.shape:
             raise StateError(
                 "ranker: what was kept of past lists cannot be taken over with other values of history, max_candidates "
                 "or length; give both rankers the same"
             )
-        rows = matching.rows(before.features.reshape(-1, before.features.shape[2]))
+        rows = remap.rows(before.features.reshape(-1, before.features.shape[2]))
         self.restore({**before.state(), "history.features": rows.reshape(*before.features.shape[:2], -1)})
 
     def state(self) -> State:

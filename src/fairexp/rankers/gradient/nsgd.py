@@ -12,7 +12,7 @@ from fairexp.rankers.gradient.challengers import directions_of, mean_of, unit_ve
 from fairexp.rankers.gradient.hard_queries import HardQueries
 from fairexp.rankers.gradient.mgd import MGD, MGDArguments
 from fairexp.rankers.gradient.recent import Recent
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
 
@@ -80,12 +80,12 @@ class NSGD(MGD):
         worst = lost[np.argsort(lost[:, -1], kind="stable")[:most], :-1]
         self._basis = np.linalg.qr(worst.T)[0]
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        super()._take_over(before, matching)
-        directions = weight_rows(before._lost.rows[:, :-1], matching)
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        super()._take_over(before, remap)
+        directions = weight_rows(before._lost.rows[:, :-1], remap)
         scale_to_unit(directions)
         self._lost.add(np.column_stack([directions, before._lost.rows[:, -1]]))
-        self._hard.take_over(before._hard, matching)
+        self._hard.take_over(before._hard, remap)
         self._avoid()
 
     def _state(self) -> State:

@@ -11,7 +11,7 @@ from fairexp.errors import StateError
 from fairexp.rankers.gradient.challengers import RivalArguments, unit_vectors, weight_rows
 from fairexp.rankers.gradient.mgd import PMGD, MGDArguments
 from fairexp.rankers.gradient.recent import Recent
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.scaling import shortened
 from fairexp.types import Query, Ranking
 from fairexp.validation import check_count
@@ -58,14 +58,14 @@ class SimMGD(PMGD):
         if not self._known.is_full:
             self._known.add(shortened(ranking.features)[: self.references - self._known.count])
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
+    def _take_over(self, before: Any, remap: Remap) -> None:
         if before.references != self.references:
             raise StateError(
                 f"ranker: a model of {before.references} references cannot be taken over by one of {self.references}; "
                 f"give both as many"
             )
-        super()._take_over(before, matching)
-        self._known.put(weight_rows(before._known.table, matching), before._known.count)
+        super()._take_over(before, remap)
+        self._known.put(weight_rows(before._known.table, remap), before._known.count)
 
     def _state(self) -> State:
         return {**super()._state(), "references": self._known.table.copy(), "n_known": np.array(self._known.count)}

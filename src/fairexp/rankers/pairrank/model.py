@@ -24,7 +24,7 @@ from fairexp.kernels.pairrank.cholesky import solve_factored
 from fairexp.kernels.pairrank.logistic import follow, slopes
 from fairexp.prior import Prior
 from fairexp.rankers.pairrank.evidence import Evidence
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 
 MAX_STEPS = 50
 STEPS_BEFORE_FRESH_CURVATURE = 4
@@ -149,36 +149,36 @@ class PairwiseLogistic:
         self.ridge: Floats = ridge
         self._steepness: Floats = ridge + self._believed
 
-    def ridge_of(self, matching: Matching) -> Floats:
+    def ridge_of(self, remap: Remap) -> Floats:
         """The regularization (d,) of the features there are after a change; of those that are new, the average."""
-        new = matching.features == NEW
-        return np.where(new, self.regularization, self.ridge[np.where(new, 0, matching.features)])
+        new = remap.features == NEW
+        return np.where(new, self.regularization, self.ridge[np.where(new, 0, remap.features)])
 
-    def take_over(self, before: PairwiseLogistic, matching: Matching) -> None:
+    def take_over(self, before: PairwiseLogistic, remap: Remap) -> None:
         """Go on from a model of other features, another window or another regularization, at the same scores.
 
         Rows lose the features that are gone and are 0 in those that are new, and so does the quadratic of older ones.
         theta stays as it is, and is the prior's where a feature is new; the next update brings it to the least of the
         objective that is left. Another prior takes effect at once.
         """
-        n_features, new = len(self.theta), matching.features == NEW
-        same_prior = np.allclose(matching.weights(before._prior)[~new], self._prior[~new], rtol=1e-9, atol=0.0)
+        n_features, new = len(self.theta), remap.features == NEW
+        same_prior = np.allclose(remap.weights(before._prior)[~new], self._prior[~new], rtol=1e-9, atol=0.0)
         self.scale = before.scale if same_prior else 1.0
         seen = before._curvature - np.diag(before._steepness)
-        self._curvature = np.diag(self._steepness) + matching.square(seen)
+        self._curvature = np.diag(self._steepness) + remap.square(seen)
         pulled = before._offset - before._steepness * before._centre
-        self._offset = matching.moment(pulled) + self._steepness * self._centre
-        self.theta = np.where(new, self._centre, matching.weights(before.theta))
+        self._offset = remap.moment(pulled) + self._steepness * self._centre
+        self.theta = np.where(new, self._centre, remap.weights(before.theta))
         self._n_rows = before._n_rows
         size = max(self.window or 256, self._n_rows)
         self._rows, self._weights, self._margins = np.zeros((size, n_features)), np.zeros(size), np.zeros(size)
-        self._rows[: self._n_rows] = matching.rows(before._rows[: self._n_rows])
+        self._rows[: self._n_rows] = remap.rows(before._rows[: self._n_rows])
         self._weights[: self._n_rows] = before._weights[: self._n_rows]
         self._fold(max(self._n_rows - self.window, 0) if self.window else 0)
         if self.window:
             held = (self._rows, self._weights, self._margins)
             self._rows, self._weights, self._margins = (array[: self.window].copy() for array in held)
-        self._doubt = matching.weights(before._doubt)
+        self._doubt = remap.weights(before._doubt)
         if not same_prior:
             self._fit()
 

@@ -16,16 +16,16 @@ from fairexp.kernels.algebra.linear import row_products
 from fairexp.kernels.pairrank.belief import WITHIN_BLOCK, explore, mark_certain, surely_far
 from fairexp.prior import Prior, as_prior
 from fairexp.randomness import Seed
-from fairexp.ranker import Explorer
+from fairexp.ranker import Host
 from fairexp.rankers.pairrank.calibration import Calibration
 from fairexp.rankers.pairrank.model import PairwiseLogistic
 from fairexp.rankers.pairrank.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows, scatter_rows
-from fairexp.rankers.pairrank.seen_documents import Acquaintance
+from fairexp.rankers.pairrank.seen_documents import SeenDocuments
 from fairexp.rankers.pairrank.widths import Confidence, DiagonalConfidence
 from fairexp.rankers.parts.units import unit_of
 from fairexp.rankers.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.reliability import Reliability
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.types import Belief, Query, Ranking
 from fairexp.validation import check_choice, check_count, check_number
 
@@ -52,7 +52,7 @@ MANY = 3
 _NO_ORDER = np.zeros(0, dtype=np.int64)
 
 
-class PairRank(Explorer):
+class PairRank(Host):
     """An order is kept where the confidence interval of its probability excludes 1/2; the rest is explored.
 
     - `alpha`: the width's factor, a number, or "theory" for the alpha_t of Lemma 1 from `delta` (the probability of
@@ -151,7 +151,7 @@ class PairRank(Explorer):
         self.width = check_choice("width", width, tuple(WIDTHS))
         self.confidence = WIDTHS[self.width](self.n_features, regularization=start, prior=own_prior)
         self.calibration = Calibration()
-        self.acquaintance = Acquaintance(self.n_features)
+        self.seen_documents = SeenDocuments(self.n_features)
         self._n_pairs, self._due = 0.0, float(PAUSE)
 
     @classmethod
@@ -208,7 +208,7 @@ class PairRank(Explorer):
 
     def _weights(self, query: Query) -> Floats:
         """theta (d,), or what it is for documents of which none was learned from."""
-        as_ever = self.regularization != "evidence" or self.acquaintance.with_any_of(query.features)
+        as_ever = self.regularization != "evidence" or self.seen_documents.with_any_of(query.features)
         return self.model.theta if as_ever else self.model.theta_of_new
 
     def _certain_orders(self, features: Floats, scores: Floats) -> tuple[Bools, Ints, Ints, Ints]:
@@ -293,7 +293,7 @@ class PairRank(Explorer):
         clicks = np.asarray(grades, dtype=np.bool_)
         n_examined = examined(clicks)
         weight, documents = matching_weight(grades, n_examined), ranking.features[:n_examined]
-        new = self.acquaintance.note(documents)
+        new = self.seen_documents.note(documents)
         rows, documents = self._in_unit(rows), self._in_unit(documents)
         theta = self.model.theta_of_new if np.count_nonzero(new) == n_examined else self.model.theta
         self.calibration.check(documents @ theta, clicks[:n_examined], new, weight=weight)
@@ -321,17 +321,17 @@ class PairRank(Explorer):
     def reliability(self) -> Reliability | None:
         return self.calibration.reliability() if self.certainty == "checked" else None
 
-    def _take_over(self, before: PairRank, matching: Matching) -> None:
+    def _take_over(self, before: PairRank, remap: Remap) -> None:
         if self.regularization == "evidence":
-            ridge = before.model.ridge_of(matching)
+            ridge = before.model.ridge_of(remap)
             self.model.start_from(ridge)
             self.confidence.start_from(ridge)
         self.calibration.restore(before.calibration.state())
-        self.acquaintance.take_over(before.acquaintance, matching)
+        self.seen_documents.take_over(before.seen_documents, remap)
         self._n_pairs, self._due = before._n_pairs, before._due
         if self._unit is None:
             self._unit = before._unit
-        kept = replace(matching, factors=matching.factors * (before.unit / self.unit))
+        kept = replace(remap, factors=remap.factors * (before.unit / self.unit))
         self.model.take_over(before.model, kept)
         self.confidence.take_over(before.confidence, kept)
 
@@ -339,7 +339,7 @@ class PairRank(Explorer):
         own: State = {f"model.{key}": value for key, value in self.model.state().items()}
         own.update({f"confidence.{key}": value for key, value in self.confidence.state().items()})
         own.update({f"calibration.{key}": value for key, value in self.calibration.state().items()})
-        own.update({f"acquaintance.{key}": value for key, value in self.acquaintance.state().items()})
+        own.update({f"seen_documents.{key}": value for key, value in self.seen_documents.state().items()})
         own["pairs"] = np.array([self._n_pairs, self._due])
         own["unit"] = np.array(0.0 if self._unit is None else self._unit)
         return own
@@ -348,7 +348,13 @@ class PairRank(Explorer):
         self.model.restore({key[6:]: value for key, value in arrays.items() if key.startswith("model.")})
         self.confidence.restore({key[11:]: value for key, value in arrays.items() if key.startswith("confidence.")})
         self.calibration.restore({key[12:]: value for key, value in arrays.items() if key.startswith("calibration.")})
-        self.acquaintance.restore({key[13:]: value for key, value in arrays.items() if key.startswith("acquaintance.")})
+        self.seen_documents.restore(
+            {
+                key.removeprefix("seen_documents."): value
+                for key, value in arrays.items()
+                if key.startswith("seen_documents.")
+            }
+        )
         self._n_pairs, self._due = (float(number) for number in arrays["pairs"])
         self._unit = float(arrays["unit"]) or None
 

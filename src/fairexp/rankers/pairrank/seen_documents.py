@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from fairexp.arrays import Bools, Floats, State
 from fairexp.kernels.algebra.linear import linear_scores
 from fairexp.kernels.pairrank.documents import ANYTHING, SHAPE, any_met, note
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 
-class Acquaintance:
+class SeenDocuments:
     """Knows documents again by their features, the latest twenty thousand or so.
 
     It may take a stranger for somebody about once in twenty thousand times.
     Those who were not met for long are forgotten, and are new then.
 
-    >>> known, rows = Acquaintance(2), np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> known, rows = SeenDocuments(2), np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> known.note(rows), known.note(rows)
     (array([ True,  True]), array([False, False]))
     >>> known.with_any_of(rows + 1.0), known.with_any_of(rows)
@@ -36,9 +36,9 @@ class Acquaintance:
         """Whether any of these documents (n, d) was learned from."""
         return any_met(linear_scores(features, self._probe), self._tags)
 
-    def take_over(self, before: Acquaintance, matching: Matching) -> None:
+    def take_over(self, before: SeenDocuments, remap: Remap) -> None:
         """Go on from another; with other features or units nobody can be known again, so nobody counts as new."""
-        self._tags = before._tags.copy() if matching.is_identity else np.full(SHAPE, ANYTHING, dtype=np.uint16)
+        self._tags = before._tags.copy() if remap.is_identity else np.full(SHAPE, ANYTHING, dtype=np.uint16)
 
     def state(self) -> State:
         return {"tags": self._tags.copy()}

@@ -9,7 +9,7 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.kernels.algebra.regression import absorb
 from fairexp.prior import Prior
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 
 REFRESH_EVERY = 64
 """Additions between fresh inversions; rounding in the inverse cannot build up beyond that many."""
@@ -73,9 +73,9 @@ class Confidence:
         self.ridge: Floats = ridge
         self.start: Floats = ridge + self._believed
 
-    def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
+    def take_over(self, before: Confidence | DiagonalConfidence, remap: Remap) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
-        self._matrix = matching.square(before.seen)
+        self._matrix = remap.square(before.seen)
         self._matrix.flat[:: len(self._matrix) + 1] += self.start
         self._waiting = []
         self._refresh()
@@ -162,9 +162,9 @@ class DiagonalConfidence:
         self.ridge: Floats = ridge
         self.start: Floats = ridge + self._believed
 
-    def take_over(self, before: Confidence | DiagonalConfidence, matching: Matching) -> None:
+    def take_over(self, before: Confidence | DiagonalConfidence, remap: Remap) -> None:
         """Go on from what was seen before; nothing has been seen of a feature that is new."""
-        self.diagonal = self.start + np.diag(matching.square(before.seen))
+        self.diagonal = self.start + np.diag(remap.square(before.seen))
 
     @property
     def seen(self) -> Floats:

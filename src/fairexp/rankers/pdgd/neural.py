@@ -10,7 +10,7 @@ from fairexp.arrays import Floats
 from fairexp.errors import StateError
 from fairexp.randomness import Seed
 from fairexp.rankers.pdgd.ranker import PDGD
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.scaling import shortened
 from fairexp.validation import check_count
 
@@ -66,14 +66,14 @@ class NeuralPDGD(PDGD):
         inner = factors[:, np.newaxis] * output * activity * (1.0 - activity)
         return np.concatenate([(inner.T @ features).ravel(), inner.sum(axis=0), factors @ activity])
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
+    def _take_over(self, before: Any, remap: Remap) -> None:
         if before.hidden != self.hidden:
             raise StateError(
                 f"ranker: a network of {before.hidden} units cannot be taken over by one of {self.hidden}; "
                 f"give both as many"
             )
         layer, biases, output = before._network()
-        rows = [matching.weights(unit) for unit in layer]
+        rows = [remap.weights(unit) for unit in layer]
         self.weights = np.concatenate([*rows, biases, output])
         self._rate = self.learning_rate * (before._rate / before.learning_rate)
 

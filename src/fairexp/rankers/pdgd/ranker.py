@@ -9,14 +9,14 @@ from fairexp.arrays import Bools, Floats, Ints
 from fairexp.kernels.algebra.linear import bounded_scores, top_documents
 from fairexp.kernels.pdgd.pdgd import document_weights, expected_regret, log_rest
 from fairexp.randomness import Seed
-from fairexp.ranker import Explorer
-from fairexp.rankers.climbing import Climber
+from fairexp.ranker import Host
+from fairexp.rankers.gradient_ranker import GradientRanker
 from fairexp.rankers.probabilities import log_plackett_luce, next_plackett_luce
 from fairexp.scaling import MAX_NORM, shortened
 from fairexp.types import SURE, Belief, Query, Ranking
 
 
-class PDGD(Climber, Explorer):
+class PDGD(GradientRanker, Host):
     """A linear ranker that samples its lists from a Plackett-Luce model and climbs a debiased pairwise gradient.
 
     Every clicked document is preferred to every examined one without a click, with a weight that undoes the

@@ -15,7 +15,7 @@ import numpy as np
 from fairexp.arrays import Floats, State
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.ranker import Ranker
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 from fairexp.service.engine.candidates import Candidates, query_key
 from fairexp.service.engine.open_ranking import OpenRanking, Worth
 from fairexp.service.engine.standing import Standing, demands_of, settled, standing
@@ -60,7 +60,7 @@ class Runtime:
         self.at = 0.0
         self.specs = {**specs, version: spec}
         """The policy by version, this one's included: rankings of earlier ones may still be learned from."""
-        self._matched: dict[int, tuple[Matching, Floats]] = {}
+        self._matched: dict[int, tuple[Remap, Floats]] = {}
         self.scaling = DeclaredScale(spec)
         self.scale = RunningScale.of(spec, rescaling=ranker.rescaling)
         self.curve: Floats = exposure_curve(spec.exposure, spec.depth)
@@ -204,8 +204,8 @@ class Runtime:
             before, (self.ranker, _) = self.ranker, build_ranker(self.spec, self.parameters, scale=self.scale.scale)
             self.ranker.take_over(before, self._units(factors))
 
-    def _units(self, factors: Floats) -> Matching:
-        return Matching.of_units(factors, n_groups=len(self.spec.groups))
+    def _units(self, factors: Floats) -> Remap:
+        return Remap.of_units(factors, n_groups=len(self.spec.groups))
 
     def _count(self, shown: Shown) -> None:
         exposure, drawn = self._charged(shown), self.drawn.groups(shown)
@@ -353,13 +353,13 @@ class Runtime:
         """A recorded ranking with the features, groups and units of now, whichever version has shown it."""
         if shown.version not in self._matched:
             self._matched[shown.version] = matched(self.specs[shown.version], self.spec)
-        matching, offset = self._matched[shown.version]
-        in_units = replace(matching, factors=matching.factors / self.scale.scale)
+        remap, offset = self._matched[shown.version]
+        in_units = replace(remap, factors=remap.factors / self.scale.scale)
         ranking = self.ranker.translated(shown.ranking(self.ranker.identity), in_units)
         if shown.labels and not same_labels(self.specs[shown.version], self.spec):
             ranking = replace(ranking, labels={})  # it teaches, but not what groups are owed
-        seen = self.scale(matching.rows(shown.features.astype(np.float64)) + offset)
-        return replace(ranking, features=np.where(matching.features == NEW, 0.0, seen))
+        seen = self.scale(remap.rows(shown.features.astype(np.float64)) + offset)
+        return replace(ranking, features=np.where(remap.features == NEW, 0.0, seen))
 
     def state(self) -> tuple[dict[str, Any], State]:
         """Everything that `restored` needs besides the spec: a little JSON, and arrays."""

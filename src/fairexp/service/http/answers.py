@@ -18,10 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from fairexp.errors import ArgumentError, FairexpError
-from fairexp.mistakes import found_by_pydantic
 from fairexp.service.http.json_log import REQUEST_ID, REQUESTS
 from fairexp.service.problems import ServiceError, misfit
 from fairexp.service.requests.budget import Arrival, Budget
+from fairexp.validation_messages import found_by_pydantic
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairexp.arrays import Bools, Floats, Ints, State
 from fairexp.kernels.data.scaling import scale_queries
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 from fairexp.service.policies.spec import PolicySpec
 
 RANGE = float(np.sqrt(12.0))
@@ -174,10 +174,10 @@ class RunningScale:
         self._squares = (self._squares + deviations) * kept
         self._n_free = (self._n_free + len(values) - 1) * kept
 
-    def take_over(self, before: RunningScale, matching: Matching, offset: Floats) -> None:
-        """Go on with what was seen of the features that stay; `matching` and `offset` (d,) lead to their new values."""
-        stay = np.flatnonzero(matching.features != NEW)
-        old, factor = matching.features[stay], matching.factors[stay]
+    def take_over(self, before: RunningScale, remap: Remap, offset: Floats) -> None:
+        """Go on with what was seen of the features that stay; `remap` and `offset` (d,) lead to their new values."""
+        stay = np.flatnonzero(remap.features != NEW)
+        old, factor = remap.features[stay], remap.factors[stay]
         self.n_seen[stay], self._n_free[stay] = before.n_seen[old], before._n_free[old]
         self.mean[stay] = before.mean[old] * factor + offset[stay]
         self._squares[stay] = before._squares[old] * np.square(factor)

@@ -14,7 +14,6 @@ from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
-from fairexp.mistakes import found_by_pydantic
 from fairexp.prior import read_learned
 from fairexp.registry import FAIR, keeps_account, parameters_of
 from fairexp.service.policies.columns import Columns
@@ -22,6 +21,7 @@ from fairexp.service.policies.constraints import TAKEN, ConstraintSpec
 from fairexp.service.policies.forms import Label, Positive, Strict
 from fairexp.service.policies.rankers import RANKERS
 from fairexp.service.problems import misfit
+from fairexp.validation_messages import found_by_pydantic
 from fairexp.yaml_reader import read_mapping
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

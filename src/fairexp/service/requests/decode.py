@@ -17,7 +17,6 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from fairexp.mistakes import found_by_msgspec
 from fairexp.service.policies.columns import Columns
 from fairexp.service.problems import ServiceError, invalid, misfit
 from fairexp.service.requests.asked import (
@@ -33,6 +32,7 @@ from fairexp.service.requests.asked import (
 )
 from fairexp.service.requests.fields import by_name, completed
 from fairexp.service.requests.forms import FeedbackGiven, FeedbackRequest, ItemGiven, ItemsRequest, RankRequest
+from fairexp.validation_messages import found_by_msgspec
 
 Form = TypeVar("Form")
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from fairexp.errors import ArgumentError
 from fairexp.lab.experiments.plan.paths import moved, with_paths
 from fairexp.lab.experiments.plan.spec import Experiment
-from fairexp.mistakes import found_by_pydantic
+from fairexp.validation_messages import found_by_pydantic
 from fairexp.yaml_reader import Keys, parse_mapping
 
 EXTENDS = "extends"

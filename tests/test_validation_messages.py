@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
-from fairexp.mistakes import Mistake, found_by_msgspec, found_by_pydantic
+from fairexp.validation_messages import Mistake, found_by_msgspec, found_by_pydantic
 
 
 class Strict(BaseModel):

@@ -10,11 +10,11 @@ from fairexp.arrays import Floats, State
 from fairexp.errors import ArgumentError
 from fairexp.randomness import Seed
 from fairexp.ranker import Ranker
-from fairexp.remap import Matching
+from fairexp.remap import Remap
 from fairexp.validation import check_number
 
 
-class Climber(Ranker):
+class GradientRanker(Ranker):
     """A ranker whose `weights` (d,) start at 0 and move by `learning_rate`, which each move multiplies by `decay`."""
 
     def __init__(self, n_features: int, *, length: int, learning_rate: float, decay: float, seed: Seed) -> None:
@@ -32,8 +32,8 @@ class Climber(Ranker):
     def linear_model(self) -> Floats | None:
         return self.weights
 
-    def _take_over(self, before: Any, matching: Matching) -> None:
-        self.weights = matching.weights(before.weights)
+    def _take_over(self, before: Any, remap: Remap) -> None:
+        self.weights = remap.weights(before.weights)
         self._rate = self.learning_rate * (before._rate / before.learning_rate)
 
     def _state(self) -> State:

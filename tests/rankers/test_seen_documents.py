@@ -10,13 +10,13 @@ from fairexp.kernels.pairrank.documents import ANYTHING
 from fairexp.lab.data import world
 from fairexp.lab.metrics.ndcg import dataset_ndcg
 from fairexp.rankers.pairrank.model import DOUBT, PairwiseLogistic
-from fairexp.rankers.pairrank.seen_documents import Acquaintance
-from fairexp.remap import Matching
+from fairexp.rankers.pairrank.seen_documents import SeenDocuments
+from fairexp.remap import Remap
 
 
 def test_a_document_is_known_wherever_it_stands():
     rng = np.random.default_rng(1)
-    known, features = Acquaintance(7), rng.random((40, 7))
+    known, features = SeenDocuments(7), rng.random((40, 7))
     assert known.note(features).all()
     for _ in range(20):
         some = features[rng.permutation(40)[: rng.integers(1, 40)]]
@@ -26,14 +26,14 @@ def test_a_document_is_known_wherever_it_stands():
 def test_strangers_are_hardly_ever_taken_for_somebody():
     """With .6 tags a slot one of 100,000 strangers is expected to have one of them, and more than 5 once in 3,000."""
     rng = np.random.default_rng(2)
-    known = Acquaintance(3)
+    known = SeenDocuments(3)
     known.note(rng.random((5_000, 3)))
     assert sum(known.with_any_of(rng.random((100, 3))) for _ in range(1_000)) <= 5
 
 
 def test_the_longest_unmet_are_forgotten_and_count_as_new_again():
     rng = np.random.default_rng(3)
-    known, first = Acquaintance(3), rng.random((1_000, 3))
+    known, first = SeenDocuments(3), rng.random((1_000, 3))
     known.note(first)
     known.note(rng.random((200_000, 3)))
     again = known.note(first)
@@ -42,9 +42,9 @@ def test_the_longest_unmet_are_forgotten_and_count_as_new_again():
 
 
 def test_after_a_change_of_features_nobody_counts_as_new_until_others_came():
-    before, after, rng = Acquaintance(2), Acquaintance(3), np.random.default_rng(5)
+    before, after, rng = SeenDocuments(2), SeenDocuments(3), np.random.default_rng(5)
     before.note(rng.random((20, 2)))
-    after.take_over(before, Matching.by_name(["a", "b", "c"], before=["a", "b"]))
+    after.take_over(before, Remap.by_name(["a", "b", "c"], before=["a", "b"]))
     features = rng.random((30, 3))
     assert (after.state()["tags"] == ANYTHING).all() and after.with_any_of(features)
     assert not after.note(features).any()
@@ -54,9 +54,9 @@ def test_after_a_change_of_features_nobody_counts_as_new_until_others_came():
 
 
 def test_a_change_that_leaves_the_features_forgets_nobody():
-    before, after, features = Acquaintance(2), Acquaintance(2), np.random.default_rng(6).random((20, 2))
+    before, after, features = SeenDocuments(2), SeenDocuments(2), np.random.default_rng(6).random((20, 2))
     before.note(features)
-    after.take_over(before, Matching.by_name(["a", "b"], before=["a", "b"]))
+    after.take_over(before, Remap.by_name(["a", "b"], before=["a", "b"]))
     assert not after.note(features).any() and not before.with_any_of(features + 1.0)
 
 
@@ -108,7 +108,7 @@ def test_new_queries_are_ranked_and_scored_by_the_estimate_for_new_documents(aro
 def test_a_given_regularization_stays_what_it_is():
     queries = list(made(np.random.default_rng(9), 4))
     ranker = served(PairRank(6, length=5, regularization=10.0, seed=1), queries, 200)
-    assert ranker.acquaintance.with_any_of(queries[0][0].features)
+    assert ranker.seen_documents.with_any_of(queries[0][0].features)
     assert np.array_equal(ranker.model.theta_of_new, ranker.model.theta)
 
 

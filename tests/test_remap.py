@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from fairexp import DBGD, PDGD, FairCo, FairExp, PairRank, Query
 from fairexp.errors import ArgumentError, StateError
 from fairexp.fairness.ledger import Ledger, taken_over
-from fairexp.remap import NEW, Matching
+from fairexp.remap import NEW, Remap
 
 NAMES = ["a", "b", "c"]
 GROUPS = ["small", "large"]
 
 
 def matched(features, *, groups=GROUPS, factors=None):
-    return Matching.by_name(features, before=NAMES, factors=factors, groups=groups, groups_before=GROUPS)
+    return Remap.by_name(features, before=NAMES, factors=factors, groups=groups, groups_before=GROUPS)
 
 
 def played(make, features_of, rounds=60, *, seed=0):
@@ -89,8 +89,8 @@ def test_other_units_and_windows_change_neither_scores_nor_widths(seed, window, 
 
     before = played(lambda: made(window), lambda raw: raw, 20, seed=seed)
     factors = np.exp(rng.normal(size=3))
-    matching = Matching.by_name(["c", "a", "b"], before=NAMES, factors=factors, groups=GROUPS, groups_before=GROUPS)
-    changed = made(other).take_over(before, matching)
+    remap = Remap.by_name(["c", "a", "b"], before=NAMES, factors=factors, groups=GROUPS, groups_before=GROUPS)
+    changed = made(other).take_over(before, remap)
     features = rng.random((6, 3))
     translated = features[:, [2, 0, 1]] * factors
     assert changed.score(translated) == pytest.approx(before.score(features))
@@ -161,9 +161,9 @@ def test_rankings_from_before_teach_after():
     raw = np.random.default_rng(0).random((8, 3))
     first, second = plain.rank(Query(raw)), twin.rank(Query(np.insert(raw, 0, 0.0, axis=1)))
     assert first.shown.tolist() == second.shown.tolist()
-    matching = matched(["new", *NAMES])
-    changed = pairrank(4).take_over(plain, matching)
-    changed.update(changed.translated(first, matching), [False, True, False, False])
+    remap = matched(["new", *NAMES])
+    changed = pairrank(4).take_over(plain, remap)
+    changed.update(changed.translated(first, remap), [False, True, False, False])
     twin.update(second, [False, True, False, False])
     assert changed.model.theta == pytest.approx(twin.model.theta) and changed.model.theta.any()
 
@@ -171,12 +171,12 @@ def test_rankings_from_before_teach_after():
 def test_a_duel_from_before_is_decided_after():
     before = DBGD(3, length=4, seed=5)
     query = Query(np.random.default_rng(2).random((8, 3)))
-    matching = matched(["c", "new", "a"])
+    remap = matched(["c", "new", "a"])
     for _ in range(20):
         ranking = before.rank(query)
         credit = ranking.memory["credit"]
-        changed = DBGD(3, length=4, seed=6).take_over(before, matching)
-        changed.update(changed.translated(ranking, matching), credit == 1)
+        changed = DBGD(3, length=4, seed=6).take_over(before, remap)
+        changed.update(changed.translated(ranking, remap), credit == 1)
         (direction,) = ranking.memory["directions"]
         if changed.weights.any():
             assert changed.weights == pytest.approx(changed.learning_rate * np.array([direction[2], 0, direction[0]]))
@@ -185,8 +185,8 @@ def test_a_duel_from_before_is_decided_after():
 
 
 def test_groups_of_a_ranking_from_before():
-    matching = matched(NAMES, groups=["large", "small"])
-    assert matching.group_numbers(np.array([0, 1, 1])).tolist() == [1, 0, 0]
+    remap = matched(NAMES, groups=["large", "small"])
+    assert remap.group_numbers(np.array([0, 1, 1])).tolist() == [1, 0, 0]
     assert matched(NAMES, groups=["large", "new"]).group_numbers(np.array([0, 1])) is None
 
 

@@ -1,4 +1,4 @@
-"""What FairExp spends on being fairer than it must: never more than the slack, and only where it says."""
+"""What FairExp spends on being fairer than it must: never more than the fairness budget, and only where it says."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from fairexp import FairExp, PairRank, Query
 from fairexp.fairness.exposure import exposure_curve
 
-N, SHOWN, SLACK = 24, 8, 4.0
+N, SHOWN, BUDGET = 24, 8, 4.0
 CURVE = exposure_curve("reciprocal", SHOWN)
 
 
-def fair(slack, tolerance):
-    return FairExp(PairRank(5, length=SHOWN, seed=1), tolerance=tolerance, slack=slack, seed=2)
+def fair(fairness_budget, tolerance):
+    return FairExp(PairRank(5, length=SHOWN, seed=1), tolerance=tolerance, fairness_budget=fairness_budget, seed=2)
 
 
 def rounds(ranker, count=150, one_group=0.0):
@@ -38,9 +38,9 @@ def rounds(ranker, count=150, one_group=0.0):
 @pytest.mark.parametrize("one_group", [0.0, 0.3])
 @pytest.mark.parametrize("tolerance", [0.05, 0.1, 0.4])
 def test_at_most_the_slack_is_spent_and_only_for_a_smaller_gap(tolerance, one_group):
-    """A twin that has no slack says from the same state what the best within the tolerance would have cost."""
-    ranker, twin = fair(SLACK, tolerance), fair(0.0, tolerance)
-    n_fairer, most = 0, SLACK * N / SHOWN * min(0.1 / tolerance, 1.0) ** 2
+    """A twin that has no fairness budget says from the same state what the best within the tolerance would have cost."""
+    ranker, twin = fair(BUDGET, tolerance), fair(0.0, tolerance)
+    n_fairer, most = 0, BUDGET * N / SHOWN * min(0.1 / tolerance, 1.0) ** 2
     for query, before, ranking in rounds(ranker, one_group=one_group):
         best = twin.restore(before).rank(query)
         assert ranking.qualified == best.qualified == (abs(ranking.unfairness) <= tolerance + 1e-9)
@@ -59,7 +59,9 @@ def lifted(belief, groups, spent, tolerance, pinned):
     dealt = dict(zip(belief.draw.tolist(), sorted(belief.scores, reverse=True), strict=True))
     ahead, behind = max(spent), min(spent)
     used = min((ahead - behind) / tolerance, 1.0)
-    lifts = [SLACK / 8 * used * (np.mean(spent) - each) / (ahead - behind) if ahead > behind else 0.0 for each in spent]
+    lifts = [
+        BUDGET / 8 * used * (np.mean(spent) - each) / (ahead - behind) if ahead > behind else 0.0 for each in spent
+    ]
     free = sorted(
         (document for document in belief.draw.tolist() if document not in pinned.values()),
         key=lambda document: -(dealt[document] + lifts[groups[document]]),
@@ -88,14 +90,14 @@ def gap_after(shown, groups, spent):
 @pytest.mark.parametrize("tolerance", [2.0, 6.0])
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_within_a_wide_tolerance_groups_that_are_behind_are_lifted(n_groups, tolerance, one_group, pinned):
-    """Where that is not within it, or less fair than the draw, a twin without slack says what is shown instead."""
+    """Where that is not within it, or less fair than the draw, a twin without fairness budget says what is shown instead."""
     owed = {"shares": np.ones(n_groups)}
     ranker, twin = (
-        FairExp(PairRank(5, length=SHOWN, seed=1), tolerance=tolerance, slack=slack, seed=2, **owed)
-        for slack in (SLACK, 0.0)
+        FairExp(PairRank(5, length=SHOWN, seed=1), tolerance=tolerance, fairness_budget=fairness_budget, seed=2, **owed)
+        for fairness_budget in (BUDGET, 0.0)
     )
     n_lifted, rng = 0, np.random.default_rng(1)
-    for plain, _, _ in rounds(fair(SLACK, tolerance), one_group=one_group):
+    for plain, _, _ in rounds(fair(BUDGET, tolerance), one_group=one_group):
         groups = plain.groups * rng.integers(1, n_groups, size=N)
         query = Query(plain.features, groups, pinned=pinned)
         before = ranker.state()
@@ -119,25 +121,25 @@ def test_within_a_wide_tolerance_groups_that_are_behind_are_lifted(n_groups, tol
 
 @pytest.mark.parametrize("tolerance", [2.0, 6.0])
 def test_a_wide_tolerance_is_not_used_up(tolerance):
-    """Without slack the gap stays near the limit, where every list must be corrected whatever that costs."""
+    """Without fairness budget the gap stays near the limit, where every list must be corrected whatever that costs."""
     gaps = [
-        np.mean([abs(ranking.unfairness) for _, _, ranking in rounds(fair(slack, tolerance), 400)])
-        for slack in (0.0, SLACK, 4 * SLACK)
+        np.mean([abs(ranking.unfairness) for _, _, ranking in rounds(fair(fairness_budget, tolerance), 400)])
+        for fairness_budget in (0.0, BUDGET, 4 * BUDGET)
     ]
     assert gaps[0] > 0.85 * tolerance and gaps[1] < 0.95 * gaps[0] and gaps[2] < 0.9 * gaps[1]
 
 
 def test_without_a_limit_nothing_is_spent():
-    ranker, host = fair(SLACK, np.inf), PairRank(5, length=SHOWN, seed=1)
+    ranker, host = fair(BUDGET, np.inf), PairRank(5, length=SHOWN, seed=1)
     for query, before, ranking in rounds(ranker, 40):
         alone = {key.removeprefix("host."): value for key, value in before.items() if key.startswith("host.")}
         draw = host.restore(alone).believe(query, ranker.stream.at(int(before["n_ranked"]))).draw
         assert ranking.shown.tolist() == draw[:SHOWN].tolist() and ranking.added_regret == 0.0
 
 
-def drawn_within(tolerance, slack):
+def drawn_within(tolerance, fairness_budget):
     """Of the rounds whose draw is within the tolerance: whether the draw is shown, and what is added to the regret."""
-    for query, before, ranking in rounds(fair(slack, tolerance)):
+    for query, before, ranking in rounds(fair(fairness_budget, tolerance)):
         draw = ranking.belief.draw[:SHOWN]
         spent = before["constraint.0.ledgers.rows"][0, 0]
         if gap_after(draw.tolist(), query.groups, spent) <= tolerance:
@@ -146,12 +148,12 @@ def drawn_within(tolerance, slack):
 
 @pytest.mark.parametrize("tolerance", [0.2, 0.4, 2.0])
 def test_without_slack_a_draw_that_is_fair_already_is_shown_unchanged(tolerance):
-    outcomes = list(drawn_within(tolerance, slack=0.0))
+    outcomes = list(drawn_within(tolerance, fairness_budget=0.0))
     assert len(outcomes) >= 5 and all(is_shown and regret == 0.0 for is_shown, regret in outcomes)
 
 
 @pytest.mark.parametrize("tolerance", [0.2, 0.4, 2.0])
 def test_slack_changes_some_draws_that_are_fair_already(tolerance):
     """What docs/fairness.md says of the default; how much it may cost is held to above."""
-    changed = [not is_shown for is_shown, _ in drawn_within(tolerance, slack=SLACK)]
+    changed = [not is_shown for is_shown, _ in drawn_within(tolerance, fairness_budget=BUDGET)]
     assert any(changed)
