@@ -37,8 +37,8 @@ def rounds(ranker, count=150, one_group=0.0):
 
 @pytest.mark.parametrize("one_group", [0.0, 0.3])
 @pytest.mark.parametrize("tolerance", [0.05, 0.1, 0.4])
-def test_at_most_the_slack_is_spent_and_only_for_a_smaller_gap(tolerance, one_group):
-    """A twin that has no fairness budget says from the same state what the best within the tolerance would have cost."""
+def test_at_most_the_budget_is_spent_and_only_for_a_smaller_gap(tolerance, one_group):
+    """A twin without a budget says from the same state what the best within the tolerance would have cost."""
     ranker, twin = fair(BUDGET, tolerance), fair(0.0, tolerance)
     n_fairer, most = 0, BUDGET * N / SHOWN * min(0.1 / tolerance, 1.0) ** 2
     for query, before, ranking in rounds(ranker, one_group=one_group):
@@ -90,7 +90,7 @@ def gap_after(shown, groups, spent):
 @pytest.mark.parametrize("tolerance", [2.0, 6.0])
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_within_a_wide_tolerance_groups_that_are_behind_are_lifted(n_groups, tolerance, one_group, pinned):
-    """Where that is not within it, or less fair than the draw, a twin without fairness budget says what is shown instead."""
+    """Where that is not within it, or less fair than the draw, a twin without a budget says what is shown instead."""
     owed = {"shares": np.ones(n_groups)}
     ranker, twin = (
         FairExp(PairRank(5, length=SHOWN, seed=1), tolerance=tolerance, fairness_budget=fairness_budget, seed=2, **owed)

@@ -48,34 +48,37 @@ LIFT = 0.125
 
 
 class FairExp(HostWrapper):
-    """Shows, among the rankings that keep exposure fair, the one that least contradicts what the host is sure of.
+    """Keeps exposure fair after every list, around a host ranker that goes on learning.
 
-    `host` is any ranker with an explicit belief. After every round the unfairness of each pair of groups stays within
-    `tolerance`, unless no ranking of that query's candidates is found that allows it; such a round is not `qualified`,
-    shows the least unfair ranking found, and says in `Ranking.proof` what is proven (see `PROOFS`). `beta` is how much
-    exposure group 0 is owed for each unit of group 1; `shares` says the same for any number of groups. `exposure` is
-    the attention by position; `ties`, `scope` and `effort` are those of `best_template`.
+    Of the lists within tolerance it shows the one that contradicts the host least. If it finds none, it shows the
+    least unfair list that it finds, and `Ranking.proof` says what is proven (see `fairexp.fairness.PROOFS`).
 
-    `fairness_budget` is what a round may spend on being fairer than it must. Within a narrow tolerance that is added regret, so
-    many certain orders for as many candidates as are shown, twice that for twice as many, and is spent on coming
-    within a tenth of the tolerance, which costs next to nothing; beyond a tenth of the top position's exposure there is
-    less of it, by the square of the tolerance. Where the tolerance is wider than the top position's exposure, documents
-    of the group that is behind are lifted in the draw, by an eighth of the fairness budget in score over those of the group that
-    is ahead when the tolerance is used up, and by less before, so that the gap is kept back where that is cheap and not
-    where some list must whatever it costs. With 0, and around hosts for which an order is certain or nothing
-    (`Belief.regret`), only the tolerance counts, as in the paper. So with a budget of 0 a draw within the tolerance is
-    shown unchanged; a larger one may change it. With a tolerance of infinity, and `ties="draw"`, every draw is.
+    Documents that a query has pinned stay at their positions and are charged like others. Orders between them and the
+    rest do not count, and clicks on them teach nothing, because the host did not choose them.
 
-    `search` is how the ranking is found. "exact" finds the least added regret of all that keep the draw's order inside
-    groups. "fairswap" is the paper's procedure, which sometimes costs more: each template within the tolerance is met
-    by moving documents between the host's blocks. It takes one constraint, no pins, and spends no fairness budget.
-
-    `constraints`, the most important first, take the place of tolerance, beta and shares where fairness is of more than
-    one kind (see `Constraint`). If not all of them can be met, the first is if it can, or is violated least; of the
-    rankings that are left the same goes for the second, and so on; then the least added regret decides.
-
-    Documents that a query has pinned stand at their positions and are charged like others. The rest is chosen around
-    them; certain orders with a pinned document do not count, and clicks on it teach nothing, as it was not drawn.
+    Args:
+        host: Any ranker with an explicit belief, such as `PairRank`.
+        tolerance: The largest exposure gap allowed between any two groups, in exposures of the top position.
+        beta: How much exposure group 0 should get for each unit of group 1: `shares` for two groups.
+        shares: The target share of each group, or a rule that estimates them.
+        constraints: Several kinds of fairness, the most important first, instead of tolerance, beta and shares. If not
+            all can be kept, the first is kept if possible or missed by least; then the second among what remains; and
+            so on. Added regret decides last.
+        exposure: The attention that each position gets: a name, a file, or one number for each position.
+        fairness_budget: How many certain orders a list may reverse, for as many candidates as it shows, to come within
+            a tenth of the tolerance. More candidates allow more. Beyond a tolerance of a tenth of the top position the
+            budget falls with the square of the tolerance. With a tolerance wider than the top position's exposure,
+            documents of the group that is behind get a score bonus instead, up to an eighth of the budget: this
+            corrects the gap while that is cheap. With 0, and around hosts that give no prices of orders
+            (`Belief.regret`), only the tolerance counts, as in the paper: a draw within tolerance is then shown
+            unchanged.
+        search: "exact" finds the least added regret of all lists that keep the draw's order inside groups. "fairswap"
+            is the paper's procedure, which sometimes costs more; it takes one constraint and no pins.
+        ties: How equals are settled: "draw" takes the list closest to the host's draw, "fairest" the smallest gap.
+            With an infinite tolerance and "draw", every list is the host's own.
+        scope: Which orders count: "full" counts those with documents that are not shown too, "displayed" does not.
+        effort: Steps of the search for each list; more may find a cheaper list.
+        seed: The seed of all random numbers.
 
     >>> from fairexp import FairExp, PairRank, Query
     >>> ranker = FairExp(PairRank(n_features=2, length=3), tolerance=0.2, beta=1.0, seed=7)
@@ -230,7 +233,7 @@ class FairExp(HostWrapper):
 
     def _find(self, query: Query, belief: Belief, demands: Sequence[Demand], exposure: Floats) -> BestRanking:
         """The best ranking within the tolerance, or a fairer one that costs hardly more."""
-        asked, fairness_budget = (demands, belief.costs, exposure, self.rules), 0.0
+        asked, budget = (demands, belief.costs, exposure, self.rules), 0.0
         if self.fairness_budget > 0.0 and belief.regret is not None:
             top = max(self.exposure.tolist())
             lifted = self._lifted(query, belief, demands, top)
@@ -240,20 +243,18 @@ class FairExp(HostWrapper):
                 fairer = fairer_ranking(shown, drawn, draw, *asked)
                 if fairer is not None:
                     return fairer
-            fairness_budget = demands[0].aim(top) * self.fairness_budget * query.n_candidates / len(exposure)
-        parts = (AIM, 1.0) if fairness_budget > 0.0 else (1.0,)
+            budget = demands[0].aim(top) * self.fairness_budget * query.n_candidates / len(exposure)
+        parts = (AIM, 1.0) if budget > 0.0 else (1.0,)
         if query.pinned:
             found = found_around(query.pinned, belief.draw, *asked, parts=parts)
         else:
             found = found_rankings(belief.draw, *asked, parts=parts)
         close = next(found)
-        if close is not None and (fairness_budget == 0.0 or belief.in_orders(close.added_regret) <= fairness_budget):
+        if close is not None and (budget == 0.0 or belief.in_orders(close.added_regret) <= budget):
             return close  # whatever the tolerance allows, it saves no more than that
         best = next(found)
         assert best is not None
-        if close is None or (
-            best.qualified and belief.in_orders(close.added_regret - best.added_regret) > fairness_budget
-        ):
+        if close is None or (best.qualified and belief.in_orders(close.added_regret - best.added_regret) > budget):
             return best
         return close
 

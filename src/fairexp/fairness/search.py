@@ -34,7 +34,7 @@ AIM = 0.1
 """The part of a tolerance that fairness budget is spent on coming within; within less nothing is gained."""
 
 NARROW = 0.1
-"""Up to what part of the top position's exposure a tolerance is so narrow that all of the fairness budget may be spent."""
+"""Up to this part of the top position's exposure a tolerance is narrow: all of the fairness budget may be spent."""
 
 
 class Rules:

@@ -1,10 +1,9 @@
 """Compiled inner loops: arrays and scalars in, arrays and scalars out.
 
-Every module of a room (search, learning, measures, rivals, data) is compiled when the package is built, once for each
-level of the processor's instructions: `baseline`, which every processor has, and on x86-64 also `v3` (AVX2, FMA), which
-most have. Which level a process uses is decided here, on import; the environment variable FAIREXP_CPU forces one. Both
-give the same numbers. Sources are Python with C types (Cython); beside each stands a `.pyi` with the types that callers
-see.
+Each folder below is named after who uses it. Its modules are compiled when the package is built, once for each level of
+the processor's instructions: `baseline`, which every processor has, and on x86-64 also `v3` (AVX2, FMA), which most
+have. The level is chosen here, on import; the environment variable FAIREXP_CPU forces one. Both give the same numbers.
+Sources are Python with C types (Cython); beside each stands a `.pyi` with the types that callers see.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Experiments as data: a YAML file becomes runs, runs become records, and records become a report with verdicts.
 
-In order: `plan` (from YAML to runs), `run` (from runs to records, kept in a `store`), `claims` (from records to
+In order: `plan` (from YAML to runs), `run` (from runs to records, kept in a `store`), `paper` (from records to
 verdicts), `report` (needs the extra `fairexp[charts]`). See docs/experiments.md.
 """
 

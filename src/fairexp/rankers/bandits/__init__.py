@@ -1,4 +1,5 @@
-"""Click bandits: most learn of each query by itself, by its id and the ids of its documents; one file per algorithm.
+"""Click bandits: most learn of each query by itself, by its id and the ids of its documents.
 
-`parts` is what they share.
+One module for each algorithm. They share `per_query` (the contract), `bounds`, `design`, `duels`, `neighbours`,
+`orders` and `rewards`.
 """

@@ -1,1 +1,4 @@
-"""Other ways to be fair, to compare FairExp with: one method, one file; what they share is in `parts`."""
+"""Rankers to compare FairExp with: other ways to be fair, one module each, and fixed, random and oracle (`controls`).
+
+They share `group_exposure`, `merit`, `objective` and `unbiased_relevance`.
+"""

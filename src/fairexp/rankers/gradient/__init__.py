@@ -1,4 +1,4 @@
-"""Model-space explorers: linear rankers that try rivals next to their weights and move to those whose lists win.
+"""Dueling bandit gradient descent: linear rankers that try weights next to their own and move to those that win.
 
-`rivals` is what they share, `recent` what some remember; one file per algorithm.
+`challengers` is what they share, `recent` what some remember. One module for each algorithm.
 """
