@@ -11,9 +11,10 @@ import numpy as np
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from benchmarks.peers import LENGTH, D, N, Round, ours, peer_row, plain_round
 from benchmarks.workloads import pool
-from fairexp import CMGD, CPS, DBGD, DPDBGD, DSP, MGD, MPDGD, NSGD, PMGD, NeuralPDGD, Query, Ranking, SimMGD
+from fairexp import Query, Ranking
 from fairexp.arrays import Bools, Floats
 from fairexp.ranker import Ranker
+from fairexp.rankers import CMGD, CPS, DBGD, DPDBGD, DSP, MGD, MPDGD, NSGD, PMGD, NeuralPDGD, SimMGD
 from tests.reference import descent as plain
 from tests.reference.pdgd import PlainNeuralPDGD
 

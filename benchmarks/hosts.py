@@ -17,8 +17,9 @@ from benchmarks.workloads import pool
 from fairexp import FairExp, Query
 from fairexp.arrays import Bools, Floats, Ints
 from fairexp.ranker import Host, Ranker
+from fairexp.rankers import RANKERS
 from fairexp.rankers.bandits.per_query import PerQuery
-from fairexp.registry import NAMES, construct, ranker_class
+from fairexp.registry import construct, ranker_class
 from fairexp.types import Belief, Ranking
 
 N, LENGTH, N_QUERIES, D = 20, 10, 10, 46
@@ -56,7 +57,7 @@ class Idle(Host):
 def parts(quick: bool) -> Iterator[Part]:
     """A row for each host that learns per query, and for each that learns linear rates."""
     turns = 20 if quick else 100
-    for name in sorted(NAMES):
+    for name in sorted(RANKERS):
         cls = ranker_class(name)
         if issubclass(cls, PerQuery) and issubclass(cls, Host):
             yield partial(per_query_row, name, turns=turns)

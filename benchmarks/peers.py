@@ -10,9 +10,10 @@ import numpy as np
 
 from benchmarks.harness import Bar, Outcome, Part, by_turns, compare
 from benchmarks.workloads import pool
-from fairexp import DBGD, PDGD, FairCo, Query
+from fairexp import PDGD, FairCo, Query
 from fairexp.arrays import Bools
 from fairexp.ranker import Ranker
+from fairexp.rankers import DBGD
 from tests.reference.descent import PlainRivals
 from tests.reference.fairco import PlainFairCo
 from tests.reference.pdgd import PlainPDGD

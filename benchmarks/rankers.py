@@ -20,7 +20,8 @@ from fairexp.lab.simulation.environment import DEFAULTS
 from fairexp.lab.simulation.run import run
 from fairexp.lab.simulation.settings import DataSettings, RunSettings
 from fairexp.measures import HELDOUT_NDCG, IRRELEVANT, MAX_UF, ONLINE_NDCG, QUALIFIED_SHARE, ZERO, Measure
-from fairexp.registry import FAIR, NAMES, parameters_of, ranker_names
+from fairexp.rankers import FAIR, RANKERS
+from fairexp.registry import parameters_of, ranker_names
 
 RECORD = Path(__file__).with_name("rankers.json")
 PAGE = Path(__file__).parents[1] / "docs" / "rankers.md"
@@ -56,7 +57,7 @@ def places() -> list[Place]:
 
 def measurable() -> list[str]:
     """The rankers that a world can build, by name, without FairExp around them."""
-    return [name for name in sorted(NAMES) if not _wanting(name)]
+    return [name for name in sorted(RANKERS) if not _wanting(name)]
 
 
 def _wanting(name: str) -> list[str]:
@@ -149,7 +150,7 @@ def main(arguments: list[str] | None = None) -> None:
         for row in measure(share=chosen.share, seeds=tuple(range(chosen.runs))):
             print(row["place"], row["ranker"], row["alone"], row["inside"], flush=True)
             rows.append(row)
-        left_out = sorted(set(NAMES) - set(measurable()))
+        left_out = sorted(set(RANKERS) - set(measurable()))
         record = {
             "user": USER,
             "seeds": chosen.runs,

@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from fairexp import FixedScores, PairRank
+from fairexp import PairRank
 from fairexp.lab.data import Dataset, open_data
 from fairexp.lab.logs.files import log_of_grades
 from fairexp.lab.logs.learned import learn
@@ -26,6 +26,7 @@ from fairexp.lab.simulation.meter import Meter
 from fairexp.lab.users import load_user
 from fairexp.measures import NDCG
 from fairexp.ranker import Ranker
+from fairexp.rankers import FixedScores
 from fairexp.statistics import Effect, effect
 
 FIRST = 100

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp import DBGD, PDGD, FairCo, FairExp, PairRank, Query
+from fairexp import PDGD, FairCo, FairExp, PairRank, Query
 from fairexp.errors import ArgumentError, StateError
 from fairexp.fairness.ledger import Ledger, taken_over
+from fairexp.rankers import DBGD
 from fairexp.remap import NEW, Remap
 
 NAMES = ["a", "b", "c"]

@@ -5,79 +5,45 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
-from fairexp.errors import ArgumentError
+from fairexp.errors import ArgumentError, did_you_mean
 from fairexp.ranker import Host, Ranker
+from fairexp.rankers import RANKERS, WRAPPERS
 from fairexp.validation import check_mapping, check_text
 
-NAMES = {
-    "batchrank": "fairexp.rankers.bandits.batchrank:BatchRank",
-    "bubblerank": "fairexp.rankers.bandits.bubblerank:BubbleRank",
-    "c-mgd": "fairexp.rankers.gradient.cascade:CMGD",
-    "c3-ucb": "fairexp.rankers.bandits.linear_cascade:C3UCB",
-    "cascade-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:CascadeKLUCB",
-    "cascade-linucb": "fairexp.rankers.bandits.linear_cascade:CascadeLinUCB",
-    "cascade-ucb1": "fairexp.rankers.bandits.cascade_ucb:CascadeUCB1",
-    "cps": "fairexp.rankers.gradient.cps:CPS",
-    "dbgd": "fairexp.rankers.gradient.dbgd:DBGD",
-    "dcm-kl-ucb": "fairexp.rankers.bandits.cascade_ucb:DcmKLUCB",
-    "dp-dbgd": "fairexp.rankers.gradient.dual_point:DPDBGD",
-    "dsp": "fairexp.rankers.gradient.dsp:DSP",
-    "ears": "fairexp.rankers.baselines.ears:EARS",
-    "fairco": "fairexp.rankers.baselines.fairco:FairCo",
-    "fara": "fairexp.rankers.baselines.fara:FARA",
-    "fixed": "fairexp.rankers.baselines.controls:FixedScores",
-    "lp-fair": "fairexp.rankers.baselines.lp_fair:LPFair",
-    "mcfair": "fairexp.rankers.baselines.mcfair:MCFair",
-    "mgd": "fairexp.rankers.gradient.mgd:MGD",
-    "mmf": "fairexp.rankers.baselines.mmf:MMF",
-    "mp-dgd": "fairexp.rankers.gradient.multi_point:MPDGD",
-    "nsgd": "fairexp.rankers.gradient.nsgd:NSGD",
-    "offr": "fairexp.rankers.baselines.offr:OFFR",
-    "oracle": "fairexp.rankers.baselines.controls:Oracle",
-    "p-mgd": "fairexp.rankers.gradient.mgd:PMGD",
-    "p-mmf": "fairexp.rankers.baselines.p_mmf:PMMF",
-    "pairrank": "fairexp.rankers.pairrank.ranker:PairRank",
-    "pdgd": "fairexp.rankers.pdgd.ranker:PDGD",
-    "pdgd-neural": "fairexp.rankers.pdgd.neural:NeuralPDGD",
-    "random": "fairexp.rankers.baselines.controls:RandomRanker",
-    "rba": "fairexp.rankers.bandits.ranked_bandits:RankedBandits",
-    "recurrank": "fairexp.rankers.bandits.recurrank:RecurRank",
-    "sim-mgd": "fairexp.rankers.gradient.similarity:SimMGD",
-    "toprank": "fairexp.rankers.bandits.toprank:TopRank",
-    "unirank": "fairexp.rankers.bandits.unirank:UniRank",
-    "xquad": "fairexp.rankers.baselines.xquad:XQuAD",
-}
-"""The table of rankers: adding one is its file and its line here."""
-
-FAIR = "fairexp-"
-"""How a name begins that means FairExp around the ranker that the rest of it names."""
-
-AROUND = {
-    FAIR: "fairexp.fairness.fairexp:FairExp",
-    "offr-": "fairexp.rankers.baselines.offr_around:OFFRAround",
-}
-"""How names begin that mean a ranker around the host that the rest of it names."""
+ENTRY_POINTS = "fairexp.rankers"
+"""The group of entry points under which other packages offer rankers: `name = "package.module:Class"`."""
 
 
 def ranker_names() -> list[str]:
-    """Every name that `construct` knows, hosts inside others included.
+    """Every name that `construct` accepts: ours, those of installed packages, and hosts inside wrappers.
 
     >>> ranker_names()[:4]
     ['batchrank', 'bubblerank', 'c-mgd', 'c3-ucb']
     """
-    hosts = [name for name in NAMES if issubclass(ranker_class(name), Host)]
-    return sorted([*NAMES, *(prefix + host for prefix in AROUND for host in hosts)])
+    alone = {**installed_rankers(), **RANKERS}
+    hosts = [name for name in alone if issubclass(ranker_class(name), Host)]
+    return sorted([*alone, *(prefix + host for prefix in WRAPPERS for host in hosts)])
+
+
+def installed_rankers() -> dict[str, str]:
+    """The rankers that other installed packages offer, by name, each with its import path."""
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
 def ranker_class(name: str) -> type[Ranker]:
-    """The class that a name or an import path `package.module:Class` stands for (without one around it)."""
-    check_text("ranker", name, "the name of a ranker, or an import path `package.module:Class`")
-    if name not in NAMES and ":" not in name:
-        known = ", ".join([*sorted(NAMES), *(f"{prefix}HOST" for prefix in AROUND)])
-        raise ArgumentError("ranker", repr(name), f"one of {known}, or an import path `package.module:Class`")
-    return _imported(NAMES.get(name, name))
+    """The class that a name or an import path `package.module:Class` stands for, without a wrapper."""
+    if ":" in name:
+        return _imported(name)
+    if name in RANKERS:
+        return _imported(RANKERS[name])
+    installed = installed_rankers()
+    if name not in installed:
+        hint = did_you_mean(name, [*RANKERS, *installed]) or "`fairexp rankers` lists them."
+        raise ArgumentError("ranker", repr(name), "the name of a ranker, or `package.module:Class`", hint)
+    return _imported(installed[name])
 
 
 def classes_of(name: str) -> tuple[type[Ranker], ...]:
@@ -87,7 +53,7 @@ def classes_of(name: str) -> tuple[type[Ranker], ...]:
     ['FairExp', 'PairRank']
     """
     prefix = _prefix(name)
-    return (ranker_class(name),) if prefix is None else (_imported(AROUND[prefix]), _host(name, prefix))
+    return (ranker_class(name),) if prefix is None else (_imported(WRAPPERS[prefix]), _host(name, prefix))
 
 
 def is_the_same(one: str, other: str) -> bool:
@@ -178,7 +144,7 @@ def _arguments(
 def _prefix(name: str) -> str | None:
     """How a name begins that means a ranker around a host; None for a ranker alone."""
     check_text("ranker", name, "the name of a ranker, or an import path `package.module:Class`")
-    return next((prefix for prefix in AROUND if name.startswith(prefix)), None)
+    return next((prefix for prefix in WRAPPERS if name.startswith(prefix)), None)
 
 
 def _host(name: str, prefix: str) -> type[Host]:

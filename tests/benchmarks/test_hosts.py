@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.hosts import LENGTH, Idle, N, around, examined, few_queries, parts, played
-from fairexp.registry import NAMES
+from fairexp.rankers import RANKERS
 
 
 def test_an_idle_ranker_plays_a_round_and_learns_nothing():
@@ -26,5 +26,5 @@ def test_a_user_leaves_with_the_first_click():
 
 def test_every_per_query_host_has_a_row():
     names = [part.args[0] for part in parts(quick=True)]
-    assert {"toprank", "batchrank", "recurrank", "dcm-kl-ucb", "c3-ucb"} <= set(names) <= set(NAMES)
+    assert {"toprank", "batchrank", "recurrank", "dcm-kl-ucb", "c3-ucb"} <= set(names) <= set(RANKERS)
     assert "rba" not in names and len(names) == len(set(names))

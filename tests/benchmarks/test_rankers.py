@@ -19,7 +19,7 @@ def test_the_page_says_what_is_on_record():
 def test_a_ranker_is_measured_alone_and_inside_fairexp(monkeypatch):
     """One more line in the registry is one more row, and what needs a parameter of its own is left out."""
     assert "fixed" not in measurable() and {"pairrank", "toprank", "pdgd"} <= set(measurable())
-    known = {"random": registry.NAMES["random"], "mine": registry.NAMES["pdgd"], "rba": registry.NAMES["rba"]}
+    known = {"random": rankers.RANKERS["random"], "mine": rankers.RANKERS["pdgd"], "rba": rankers.RANKERS["rba"]}
     monkeypatch.setattr(registry, "NAMES", known)
     monkeypatch.setattr(rankers, "NAMES", known)
     monkeypatch.setattr(rankers, "places", lambda: [Place("here", DataSettings("frequent"), 100)])

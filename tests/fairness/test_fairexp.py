@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from fairexp import DBGD, PDGD, FairExp, FixedScores, PairRank, Query, RandomRanker
+from fairexp import PDGD, FairExp, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError, ForeignRankingError, StateError, ToleranceWarning
+from fairexp.rankers import DBGD, FixedScores
 
 
 def serve(ranker, *, rounds, n=20, n_groups=2, seed=0, share=0.5):

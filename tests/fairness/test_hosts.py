@@ -9,16 +9,17 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from fairexp import BubbleRank, CascadeKLUCB, FairExp, RandomRanker, TopRank, UniRank
+from fairexp import FairExp, RandomRanker
 from fairexp.fairness.search import best_template
 from fairexp.kernels.bandits.orders import layers
 from fairexp.ranker import Host
+from fairexp.rankers import RANKERS, BubbleRank, CascadeKLUCB, TopRank, UniRank
 from fairexp.rankers.bandits.orders import add_orders, exchangeable
-from fairexp.registry import NAMES, construct, ranker_class
+from fairexp.registry import construct, ranker_class
 from tests.rankers.one_query import MODELS, growth, serve
 from tests.rankers.own_models import CASES, DECADES, HOSTS, LINEAR, RUNS, SLOW, described, tell
 
-BANDITS = [name for name in NAMES if name.split("-")[0] in ("batchrank", "bubblerank", "c3", "cascade", "dcm")]
+BANDITS = [name for name in RANKERS if name.split("-")[0] in ("batchrank", "bubblerank", "c3", "cascade", "dcm")]
 BANDITS += ["recurrank", "toprank", "unirank"]
 GROUPS = np.array([0, 1, 0, 1, 0, 1, 0, 1])
 ATTRACTION = np.array([0.1, 0.15, 0.9, 0.85, 0.5, 0.2, 0.12, 0.5])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp import PDGD, Constraint, FairExp, PairRank, Query, RecurRank
+from fairexp import PDGD, Constraint, FairExp, PairRank, Query
 from fairexp.kernels.pdgd.pdgd import log_rest
 from fairexp.ranker import Host
-from fairexp.registry import NAMES, construct, ranker_class
+from fairexp.rankers import RANKERS, RecurRank
+from fairexp.registry import construct, ranker_class
 
-HOSTS = [name for name in NAMES if issubclass(ranker_class(name), Host) and name not in ("fixed", "oracle")]
+HOSTS = [name for name in RANKERS if issubclass(ranker_class(name), Host) and name not in ("fixed", "oracle")]
 N, SHOWN, N_FEATURES = 9, 4, 3
 KNOWN = {"n_features": N_FEATURES, "length": SHOWN, "seed": 3}
 

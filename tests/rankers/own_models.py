@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairexp.registry import FAIR, construct, ranker_class, ranker_names
+from fairexp.rankers import FAIR
+from fairexp.registry import construct, ranker_class, ranker_names
 
 RUNS = int(os.environ.get("FAIREXP_GUARANTEE_RUNS", "1"))
 LONG = 10_000

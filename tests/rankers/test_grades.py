@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp import DBGD, PDGD, FairCo, FairExp, PairRank, Query
+from fairexp import PDGD, FairCo, FairExp, PairRank, Query
 from fairexp.errors import ArgumentError
 from fairexp.ranker import Ranker
+from fairexp.rankers import DBGD
 from fairexp.rankers.pairrank.pairs import examined, graded_rows, preference_rows
 
 

@@ -7,11 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fairexp import BatchRank, BubbleRank, RandomRanker, RecurRank, TopRank
+from fairexp import RandomRanker
 from fairexp.lab.data import world
 from fairexp.lab.users import load_user
 from fairexp.ranker import Host
-from fairexp.registry import NAMES, ranker_class
+from fairexp.rankers import RANKERS, BatchRank, BubbleRank, RecurRank, TopRank
+from fairexp.registry import ranker_class
 from tests.rankers.one_query import growth, serve
 from tests.rankers.own_models import CASES, DECADES, HOSTS, LINEAR, RUNS, SLOW, described, is_control, tell
 
@@ -22,7 +23,7 @@ FAR_APART = np.array([0.05, 0.35, 0.65, 0.95])
 
 
 def test_every_host_that_learns_is_tried():
-    hosts = {name for name in NAMES if issubclass(ranker_class(name), Host) and not is_control(name)}
+    hosts = {name for name in RANKERS if issubclass(ranker_class(name), Host) and not is_control(name)}
     assert hosts <= CASES.keys() and set(HOSTS) == hosts
 
 

@@ -8,25 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairexp import (
+from fairexp import FairExp, Query
+from fairexp.checks import check_ranker
+from fairexp.rankers import (
     C3UCB,
+    RANKERS,
     BatchRank,
     BubbleRank,
     CascadeLinUCB,
     CascadeUCB1,
     DcmKLUCB,
-    FairExp,
-    Query,
     RankedBandits,
     RecurRank,
     TopRank,
     UniRank,
 )
-from fairexp.checks import check_ranker
 from fairexp.rankers.bandits.batchrank import splits
 from fairexp.rankers.bandits.cascade_ucb import OBSERVED, n_examined
 from fairexp.rankers.bandits.recurrank import pieces
-from fairexp.registry import NAMES, ranker_names
+from fairexp.registry import ranker_names
 from fairexp.remap import Remap
 
 HOSTS = ["batchrank", "bubblerank", "c3-ucb", "cascade-kl-ucb", "cascade-linucb", "cascade-ucb1", "dcm-kl-ucb"]
@@ -40,7 +40,7 @@ def query(n, *, query_id="q", groups=None, n_features=1):
 
 def test_the_page_on_rankers_names_every_one_and_its_code_runs():
     page = (Path(__file__).resolve().parents[2] / "docs" / "rankers.md").read_text()
-    assert all(f"`{name}`" in page for name in NAMES)
+    assert all(f"`{name}`" in page for name in RANKERS)
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     assert blocks
     for block in blocks:

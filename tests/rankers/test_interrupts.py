@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import fairexp
-from fairexp import Constraint, FairExp, PairRank, Query, TopRank
+from fairexp import Constraint, FairExp, PairRank, Query
+from fairexp.rankers import TopRank
 from fairexp.registry import construct, parameters_of, ranker_names
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp import CascadeUCB1, FairExp, Query, TopRank
+from fairexp import FairExp, Query
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError, StateError
 from fairexp.query_memory import Field, QueryMemory
+from fairexp.rankers import CascadeUCB1, TopRank
 
 FIELDS = {"one": Field(), "pairs": Field(np.bool_, axes=2), "slots": Field(np.int64, width=3)}
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp import C3UCB, CascadeKLUCB, CascadeLinUCB, CascadeUCB1, DcmKLUCB, FairExp, Query, RecurRank
+from fairexp import FairExp, Query
 from fairexp.checks import check_ranker
 from fairexp.checks.comparison import first_difference
 from fairexp.errors import ArgumentError, StateError
 from fairexp.ranker import Ranker
+from fairexp.rankers import C3UCB, RANKERS, CascadeKLUCB, CascadeLinUCB, CascadeUCB1, DcmKLUCB, RecurRank
 from fairexp.rankers.bandits.cascade_ucb import ClickRates
-from fairexp.registry import NAMES, construct
+from fairexp.registry import construct
 from fairexp.remap import Remap
 
 TOP = 3
@@ -133,7 +134,7 @@ def test_sums_in_one_unit_do_not_go_on_in_another(cls: type[Ranker]) -> None:
 
 
 def test_the_others_take_a_click_for_a_click() -> None:
-    bandits = [name for name, path in NAMES.items() if ".bandits." in path]
+    bandits = [name for name, path in RANKERS.items() if ".bandits." in path]
     made = {name: construct(name, {}, known={"n_features": 3}) for name in bandits}
     assert sorted(name for name in bandits if not made[name].uses_grades) == sorted(BY_CLICKS)
     assert {type(each) for each in made.values() if each.uses_grades} == set(REWARDED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairexp.registry import AROUND, FAIR, NAMES
+from fairexp.rankers import FAIR, RANKERS, WRAPPERS
 
 EMPHASIS = 3.6
 """The width of FairExp's line; others are half as wide."""
@@ -64,8 +64,8 @@ def display_name(ranker: str) -> str:
     >>> display_name("offr-pairrank"), display_name("offr")
     ('OFFR-PairRank', 'OFFR')
     """
-    for prefix, around in AROUND.items():
+    for prefix, around in WRAPPERS.items():
         if ranker.startswith(prefix):
-            outer = NAMES.get(prefix.removesuffix("-"), around).rpartition(":")[2]
+            outer = RANKERS.get(prefix.removesuffix("-"), around).rpartition(":")[2]
             return f"{outer}-{display_name(ranker.removeprefix(prefix))}"
-    return NAMES.get(ranker, ranker).rpartition(":")[2]
+    return RANKERS.get(ranker, ranker).rpartition(":")[2]

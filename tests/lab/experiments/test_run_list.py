@@ -53,9 +53,9 @@ def test_defaults_of_a_ranker_are_part_of_the_digest(folds, monkeypatch: pytest.
 
     place = ("pagerank", "perfect", 1, "dbgd")
     before = make_run(small(), folds, place, {}, 0).digest
-    known = fairexp.DBGD.__signature__
+    known = fairexp.rankers.DBGD.__signature__
     others = [each.replace(default=0.5) if each.name == "step" else each for each in known.parameters.values()]
-    monkeypatch.setattr(fairexp.DBGD, "__signature__", known.replace(parameters=others))
+    monkeypatch.setattr(fairexp.rankers.DBGD, "__signature__", known.replace(parameters=others))
     assert make_run(small(), folds, place, {}, 0).digest != before
 
 

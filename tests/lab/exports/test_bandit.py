@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from fairexp import FixedScores
 from fairexp.errors import DataError
 from fairexp.lab.exports.bandit import log_of_run
 from fairexp.lab.exports.runs import KeptRun
@@ -17,6 +16,7 @@ from fairexp.lab.offpolicy.files import read_bandit_log, write_bandit_log
 from fairexp.lab.simulation.recorder import COLUMNS, Recording
 from fairexp.lab.simulation.run import run
 from fairexp.lab.simulation.settings import DataSettings, RunSettings
+from fairexp.rankers import FixedScores
 
 
 @pytest.fixture(scope="module")

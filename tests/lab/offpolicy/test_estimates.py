@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairexp import PDGD, FixedScores, PairRank, RandomRanker
+from fairexp import PDGD, PairRank, RandomRanker
 from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.lab.data import Dataset
@@ -21,6 +21,7 @@ from fairexp.lab.simulation.loop import play
 from fairexp.lab.users import PositionBased
 from fairexp.randomness import make_rng
 from fairexp.ranker import Ranker
+from fairexp.rankers import FixedScores
 
 EXAMINATION, ATTRACTION = np.array([1.0, 0.6, 0.3]), np.array([0.1, 0.4, 0.9])
 LENGTH, N_LOGS, ROUNDS = 3, 60, 80

@@ -8,11 +8,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fairexp import PDGD, FairCo, FairExp, FixedScores, PairRank, Query, RandomRanker
+from fairexp import PDGD, FairCo, FairExp, PairRank, Query, RandomRanker
 from fairexp.errors import ArgumentError
 from fairexp.lab.offpolicy import next_propensity
 from fairexp.randomness import make_rng
 from fairexp.ranker import Ranker
+from fairexp.rankers import FixedScores
 from fairexp.rankers.probabilities import log_respecting, tie_classes
 
 N, LENGTH, DRAWS = 5, 3, 20_000

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairexp import PDGD, FairCo, FixedScores, RandomRanker
+from fairexp import PDGD, FairCo, RandomRanker
 from fairexp.arrays import Floats
 from fairexp.lab.data import Dataset
 from fairexp.lab.exports.bandit import log_of_rounds
@@ -19,6 +19,7 @@ from fairexp.lab.simulation.loop import play
 from fairexp.lab.users import Cascade, DependentClickModel, PositionBased, User
 from fairexp.randomness import make_rng
 from fairexp.ranker import Ranker
+from fairexp.rankers import FixedScores
 
 CLICK, STOP, EXAMINATION = np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.5, 0.9]), np.array([1.0, 0.6, 0.3])
 LENGTH, N_LOGS, ROUNDS = 3, 60, 300

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairexp import FairExp, Oracle, PairRank
+from fairexp import FairExp, PairRank
 from fairexp.fairness.exposure import exposure_curve
 from fairexp.lab.data import read_letor
 from fairexp.lab.simulation.loop import play
 from fairexp.lab.users import dependent_clicks
+from fairexp.rankers import Oracle
 
 BESIDE = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 MQ2008 = Path(os.environ.get("FAIREXP_SHARED_DATA", BESIDE)) / "MQ2008"

@@ -8,10 +8,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fairexp import C3UCB, EARS, MMF, PMMF, FixedScores, OFFRAround, PairRank, Query, XQuAD
+from fairexp import PairRank, Query
 from fairexp.errors import ArgumentError, MissingExtraError
 from fairexp.kernels.baselines.lists import click_chances
 from fairexp.kernels.baselines.objectives import descent
+from fairexp.rankers import C3UCB, EARS, MMF, PMMF, FixedScores, OFFRAround, XQuAD
 from fairexp.rankers.bandits.orders import interval_belief
 from fairexp.rankers.baselines.lp_fair import LPFair, birkhoff, fair_chances
 from fairexp.rankers.baselines.mcfair import unfairness

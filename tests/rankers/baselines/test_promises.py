@@ -7,7 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fairexp import OFFR, PMMF, Query
+from fairexp import Query
+from fairexp.rankers import OFFR, PMMF
 from fairexp.rankers.baselines.objective import OBJECTIVES
 from tests.rankers.baselines.world import with_weights
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairexp import FARA, Query
+from fairexp import Query
 from fairexp.kernels.baselines.quotas import RIDGE, quotas, vertical_lists
+from fairexp.rankers import FARA
 from fairexp.rankers.baselines.fara import USED
 from fairexp.rankers.baselines.mcfair import unfairness
 from tests.rankers.baselines.world import CURVE, LENGTH, World

@@ -9,8 +9,9 @@ import pytest
 
 from fairexp.checks import check_ranker
 from fairexp.errors import ArgumentError
+from fairexp.rankers import RANKERS
 from fairexp.rankers.baselines.mcfair import unfairness
-from fairexp.registry import NAMES, classes_of, construct, keeps_account, ranker_names
+from fairexp.registry import classes_of, construct, keeps_account, ranker_names
 from fairexp.remap import Remap
 from fairexp.types import Query
 from tests.rankers.baselines.world import CURVE, LENGTH, World
@@ -18,7 +19,7 @@ from tests.rankers.simulation import CLICK_CHANCE, ndcg, small_world
 
 BY_GROUP = ["fairco", "mcfair", "fara", "offr", "p-mmf", "mmf", "lp-fair", "xquad", "offr-pairrank", "offr-c3-ucb"]
 EITHER = ["fairco", "mcfair", "fara", "offr"]
-RIVALS = sorted(name for name, path in NAMES.items() if ".rivals." in path)
+RIVALS = sorted(name for name, path in RANKERS.items() if ".rivals." in path)
 OPTIONAL = {"lp-fair": "scipy"}
 
 

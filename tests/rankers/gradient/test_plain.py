@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairexp import CMGD, CPS, DBGD, DPDBGD, DSP, MGD, MPDGD, NSGD, PMGD, Query, SimMGD
+from fairexp import Query
 from fairexp.randomness import Stream
+from fairexp.rankers import CMGD, CPS, DBGD, DPDBGD, DSP, MGD, MPDGD, NSGD, PMGD, SimMGD
 from tests.reference import descent as plain
 
 D, LENGTH, ROUNDS = 7, 5, 80

@@ -74,7 +74,7 @@ def evaluate(
 
     Its probabilities are exact where it knows them, and else from `n_draws` lists for each context.
 
-    >>> from fairexp import FixedScores
+    >>> from fairexp.rankers import FixedScores
     >>> log = BanditLog(np.eye(2), np.array([0, 2]), np.zeros(4, int), np.arange(5), np.array([0, 1, 0, 1]),
     ...                 np.array([1.0, 0.0, 1.0, 0.0]), np.full(4, 0.5))
     >>> evaluate(log, FixedScores([1.0, 0.0], length=1)).ips.mean

@@ -18,12 +18,13 @@ from fairexp.lab.simulation.settings import EQUAL, NO_GROUPS, shares_of
 from fairexp.prior import Prior, read_learned
 from fairexp.randomness import Seed
 from fairexp.ranker import Ranker
-from fairexp.registry import FAIR, NAMES, construct, keeps_account, parameters_of, ranker_class, ranker_names
+from fairexp.rankers import FAIR, RANKERS
+from fairexp.registry import construct, keeps_account, parameters_of, ranker_class, ranker_names
 
 __all__ = [
     "DEFAULTS",
     "FAIR",
-    "NAMES",
+    "RANKERS",
     "Environment",
     "Targets",
     "parameters_of",

@@ -15,7 +15,8 @@ from fairexp.arrays import Floats
 from fairexp.errors import ArgumentError
 from fairexp.fairness.exposure import CURVES
 from fairexp.prior import read_learned
-from fairexp.registry import FAIR, keeps_account, parameters_of
+from fairexp.rankers import FAIR
+from fairexp.registry import keeps_account, parameters_of
 from fairexp.service.policies.columns import Columns
 from fairexp.service.policies.constraints import TAKEN, ConstraintSpec
 from fairexp.service.policies.forms import Label, Positive, Strict

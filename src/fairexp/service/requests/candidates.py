@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairexp.arrays import Ints
-from fairexp.registry import FAIR
+from fairexp.rankers import FAIR
 from fairexp.service.engine.candidates import Candidates
 from fairexp.service.engine.runtime import Runtime
 from fairexp.service.log.considered import Floats32
