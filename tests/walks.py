@@ -16,7 +16,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from fairexp import FairExp, PairRank, Query
-from fairexp.cli import app
+from fairexp.cli.entry import app
 from fairexp.service.http.service import Service
 from fairexp.service.store import open_store
 from tests.service.live import Live

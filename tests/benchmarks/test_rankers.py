@@ -20,8 +20,8 @@ def test_a_ranker_is_measured_alone_and_inside_fairexp(monkeypatch):
     """One more line in the registry is one more row, and what needs a parameter of its own is left out."""
     assert "fixed" not in measurable() and {"pairrank", "toprank", "pdgd"} <= set(measurable())
     known = {"random": rankers.RANKERS["random"], "mine": rankers.RANKERS["pdgd"], "rba": rankers.RANKERS["rba"]}
-    monkeypatch.setattr(registry, "NAMES", known)
-    monkeypatch.setattr(rankers, "NAMES", known)
+    monkeypatch.setattr(registry, "RANKERS", known)
+    monkeypatch.setattr(rankers, "RANKERS", known)
     monkeypatch.setattr(rankers, "places", lambda: [Place("here", DataSettings("frequent"), 100)])
     rows = {row["ranker"]: row for row in measure(share=0.2, seeds=(0, 1))}
     assert list(rows) == ["mine", "random", "rba"] and rows["mine"]["rounds"] == 20

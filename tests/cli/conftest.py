@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from typer.testing import CliRunner, Result
 
-from fairexp.cli import app
+from fairexp.cli.entry import app
 
 
 @pytest.fixture

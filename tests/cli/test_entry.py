@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import fairexp as package
-from fairexp.cli import app
-from fairexp.cli.entry import COMMANDS, load_command
+from fairexp.cli.entry import COMMANDS, app, load_command
 from fairexp.errors import ArgumentError
 from tests.waiting import SECONDS
 
@@ -46,7 +45,7 @@ def test_version(fairexp: Run) -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["simulate", "--help"], ["demo", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import sys\nfrom fairexp.cli import app\n"
+        "import sys\nfrom fairexp.cli.entry import app\n"
         f"try: app({arguments!r})\nexcept SystemExit: pass\n"
         "heavy = {'scipy', 'pyarrow', 'altair', 'vl_convert', 'numpy', 'yaml'}\n"
         "sys.exit(f'loaded: {heavy & sys.modules.keys()}' if heavy & sys.modules.keys() else 0)"
@@ -62,8 +61,8 @@ def test_an_unknown_command_is_refused(fairexp: Run) -> None:
 def test_what_the_library_refuses_is_one_line_on_stderr(fairexp: Run) -> None:
     result = fairexp("rankers", "nonesuch", exit_code=2)
     assert result.stdout == ""
-    assert result.stderr.startswith("Error: ranker: expected one of batchrank, ")
-    assert result.stderr.endswith("got 'nonesuch'\n") and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("Error: ranker: expected the name of a ranker, ")
+    assert result.stderr.endswith("got 'nonesuch'. `fairexp rankers` lists them.\n") and result.stderr.count("\n") == 1
 
 
 def test_what_the_system_refuses_is_one_line_too(fairexp: Run, tmp_path, monkeypatch) -> None:

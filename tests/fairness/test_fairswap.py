@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from typer.testing import CliRunner
 
 from fairexp import PDGD, Constraint, FairExp, PairRank, Query
-from fairexp.cli import app
+from fairexp.cli.entry import app
 from fairexp.errors import ArgumentError
 from fairexp.fairness.fairswap import fair_swap
 from fairexp.fairness.search import Demand, Rules, added_regret, found_rankings

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fairexp.errors import MissingExtraError
+from fairexp.extras import require
 
 LOG = logging.getLogger("fairexp.charts")
 PROGRAM = """
@@ -78,9 +78,5 @@ def _keep(file: Path, content: bytes) -> None:
 
 
 def _needed(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"charts: the package {module!r} is not installed; run: pip install 'fairexp[charts]'"
-        ) from error
+    require("charts", "fairexp.charts", module)
+    return import_module(module)

@@ -5,6 +5,20 @@
 `reference` writes docs/cli.md.
 """
 
-from fairexp.cli.entry import app, main
+from __future__ import annotations
 
-__all__ = ["app", "main"]
+import sys
+
+from fairexp.errors import MissingExtraError
+from fairexp.extras import require
+
+
+def main() -> None:
+    """Run the command `fairexp`; without its packages, print the one line that says how to get them."""
+    try:
+        require("lab", "The command fairexp", "typer", "rich")
+    except MissingExtraError as error:
+        sys.exit(str(error))
+    from fairexp.cli.entry import main as run
+
+    run()

@@ -3,8 +3,12 @@
 `calls` says how each method asks, and what form of `answers` it gives; the clients add the sending.
 """
 
-from fairexp.client.asynchronous import AsyncClient
-from fairexp.client.calls import ClientError
-from fairexp.client.synchronous import Client
+from fairexp.extras import require
+
+require("client", "fairexp.client", "httpx", "msgspec")
+
+from fairexp.client.asynchronous import AsyncClient  # noqa: E402
+from fairexp.client.calls import ClientError  # noqa: E402
+from fairexp.client.synchronous import Client  # noqa: E402
 
 __all__ = ["AsyncClient", "Client", "ClientError"]

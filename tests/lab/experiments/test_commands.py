@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fairexp.cli import app
+from fairexp.cli.entry import app
 from fairexp.lab.experiments.plan.prepared import prepare
 from fairexp.lab.experiments.run.local import LocalProcesses
 from fairexp.lab.experiments.run.probes import try_kinds

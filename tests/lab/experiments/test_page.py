@@ -11,7 +11,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from fairexp.cli import app
+from fairexp.cli.entry import app
 from fairexp.lab.experiments.plan.yaml_file import read_experiment
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "experiments.md"

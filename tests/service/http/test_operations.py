@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from fairexp.cli import app
+from fairexp.cli.entry import app
 from fairexp.client import AsyncClient, Client, ClientError
 from fairexp.errors import ArgumentError
 from fairexp.service.http.json_log import JsonLines

@@ -21,8 +21,8 @@ from fairexp.rankers.pairrank.calibration import Calibration
 from fairexp.rankers.pairrank.model import PairwiseLogistic
 from fairexp.rankers.pairrank.pairs import PAIRS, examined, graded_rows, matching_weight, preference_rows, scatter_rows
 from fairexp.rankers.pairrank.seen_documents import SeenDocuments
+from fairexp.rankers.pairrank.units import unit_of
 from fairexp.rankers.pairrank.widths import Confidence, DiagonalConfidence
-from fairexp.rankers.parts.units import unit_of
 from fairexp.rankers.probabilities import log_respecting, next_respecting, tie_classes
 from fairexp.reliability import Reliability
 from fairexp.remap import Remap
