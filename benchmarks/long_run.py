@@ -1,4 +1,4 @@
-"""A long run of FairExp-PairRank in a process of its own; prints what `benchmarks.rounds` needs as JSON.
+"""A long run of FairExp-PairRank in a separate process; prints what `benchmarks.rounds` needs as JSON.
 
 Early and late rounds of one run lie a minute apart, and the machine may have changed in between. So the run's state is
 saved before both; afterwards two copies continue from there by turns, on the same queries.

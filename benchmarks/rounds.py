@@ -28,7 +28,7 @@ PER_TURN = 8
 
 
 def parts(quick: bool) -> Iterator[Part]:
-    """Rows for a round and for the whole loop, and two for a long run in a process of its own."""
+    """Rows for a round and for the whole loop, and two for a long run in a separate process."""
     yield partial(round_row, turns=20 if quick else 100)
     yield partial(whole_loop, turns=2 if quick else 5)
     yield partial(long_run, quick)

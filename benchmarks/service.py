@@ -74,7 +74,7 @@ class Connection:
 
 @contextmanager
 def server(mode: str = "real") -> Iterator[Connection]:
-    """A client of a new server in a process of its own, on a store on disk."""
+    """A client of a new server in a separate process, on a store on disk."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         command = [sys.executable, "-m", "benchmarks.service", "serve", folder, mode]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

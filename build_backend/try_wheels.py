@@ -42,7 +42,7 @@ def main() -> None:
             new = _environment(python, place)
             _run(new, "-m", "pip", "wheel", *QUIET, "--no-deps", "--wheel-dir", str(DIST), str(sdist))
             (wheel,) = DIST.glob(f"*-cp3{minor}-*.whl")
-            _run(new, "-m", "pip", "install", *QUIET, f"{wheel}[charts,lp]")
+            _run(new, "-m", "pip", "install", *QUIET, f"{wheel}[lab,lp]")
             _run(new, str(ROOT / "build_backend" / "trial.py"), str(ROOT / "README.md"), cwd=place)
             _say(f"{wheel.name}: works on Python 3.{minor}")
 

@@ -14,13 +14,17 @@ ROOT = Path(__file__).resolve().parents[1]
 IMPORT_NAMES = {"pyyaml": "yaml", "vl-convert-python": "vl_convert", "prometheus-client": "prometheus_client"}
 
 
+def without(hidden: list[str], code: str) -> subprocess.CompletedProcess[str]:
+    """Run code where these packages cannot be imported."""
+    hide = f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n"
+    return subprocess.run([sys.executable, "-c", hide + code], capture_output=True, text=True, check=False)
+
+
 def without_extras(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where no package of any extra can be imported."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     packages = {re.split(r"[\[><=;]", each)[0] for name, needed in extras.items() if name != "dev" for each in needed}
-    hidden = sorted(IMPORT_NAMES.get(package, package) for package in packages - {"fairexp"})
-    hide = f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n"
-    return subprocess.run([sys.executable, "-c", hide + code], capture_output=True, text=True, check=False)
+    return without(sorted(IMPORT_NAMES.get(package, package) for package in packages - {"fairexp"}), code)
 
 
 def test_the_readmes_lines_run_with_numpy_alone() -> None:
@@ -68,3 +72,13 @@ def test_the_command_without_its_packages_says_how_to_get_them() -> None:
     result = without_extras("from fairexp.cli import main\nmain()")
     assert result.returncode == 1
     assert result.stderr == "The command fairexp needs typer, rich. Install it: pip install 'fairexp[lab]'\n"
+
+
+def test_the_service_and_its_commands_run_without_the_laboratory(tmp_path: Path) -> None:
+    command = ["fairexp", "keys", "add", "mine", "--role", "admin", "--store", str(tmp_path / "store.db")]
+    code = f"import sys\nimport fairexp.service.http.app\nfrom fairexp.cli import main\nsys.argv = {command}\nmain()"
+    result = without(["pyarrow"], code)
+    assert result.returncode == 0, result.stderr
+    demo = without(["pyarrow"], "import sys\nfrom fairexp.cli import main\nsys.argv = ['fairexp', 'demo']\nmain()")
+    assert demo.returncode == 2
+    assert demo.stderr == "Error: fairexp.lab needs pyarrow. Install it: pip install 'fairexp[lab]'\n"

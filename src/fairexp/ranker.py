@@ -149,7 +149,7 @@ class Ranker(Traits, ABC):
             self._update_graded(ranking, worth)
 
     def measure(self, ranking: Ranking, measured: ArrayLike) -> None:
-        """Put `measured` (m,) exposure by shown position in the place of `ranking.exposure`, which was charged for it.
+        """Put `measured` (m,) exposure by shown position in place of `ranking.exposure`, which was charged for it.
 
         Only a ranker that keeps an account has anything to put right. To measure again, pass the ranking with what is
         charged by now as its exposure.
@@ -345,7 +345,7 @@ class Ranker(Traits, ABC):
         """Learn from checked grades (m,), where it `uses_grades`; deterministic."""
 
     def _measure(self, ranking: Ranking, measured: Floats) -> None:
-        """Correct the account by checked amounts (m,) in the place of `ranking.exposure`; deterministic."""
+        """Correct the account by checked amounts (m,) in place of `ranking.exposure`; deterministic."""
 
     @abstractmethod
     def _score(self, features: Floats) -> Floats:

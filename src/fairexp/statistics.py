@@ -307,7 +307,7 @@ class Sharing:
 
     @staticmethod
     def of(served: Sequence[Set[Any]], folds: Iterable[int] | None = None) -> Sharing:
-        """From the queries that each fold serves; folds are numbered from 0 unless told."""
+        """From the queries that each fold serves; folds are numbered from 0 by default."""
         common = tuple(
             tuple(len(one & other) / math.sqrt(max(len(one) * len(other), 1)) for other in served) for one in served
         )

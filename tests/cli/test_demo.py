@@ -23,7 +23,7 @@ Done = subprocess.CompletedProcess[str]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """The demo, run as a person would: in a process of its own."""
+    """The demo, run as a person would: in a separate process."""
     out = tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-c", CODE, "demo", "--fast", "--out", str(out)]
     return out, subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)

@@ -59,7 +59,7 @@ def prepare_keys(address: str, *, key_file: Path | None, url: str) -> None:
 
 
 def key_file_of(address: str) -> Path:
-    """Where the first key goes unless told: beside an SQLite file, or in the working directory.
+    """Where the first key goes by default: beside an SQLite file, or in the working directory.
 
     >>> [str(key_file_of(address)) for address in ("data/fairexp.db", "postgresql://localhost/fairexp")]
     ['data/fairexp.db.admin-key', 'fairexp-admin.key']

@@ -25,18 +25,18 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="KEY=NAME,...",
-        help="What is where in a table: query=A,grade=B,group=C,features=D+E; guessed by their names unless told.",
+        help="What is where in a table: query=A,grade=B,group=C,features=D+E; default: recognised by their names.",
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A column of a table that is no feature and is not read; repeatable."),
 ]
-Queries = Annotated[int | None, typer.Option(min=1, help="Serve only so many of the queries.")]
+Queries = Annotated[int | None, typer.Option(min=1, help="Number of queries to serve; default: all.")]
 Rankers = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME", help="A ranker (see `fairexp rankers`); repeatable. Unless told: pairrank and fairexp-pairrank."
+        metavar="NAME", help="A ranker (see `fairexp rankers`); repeatable. Default: pairrank and fairexp-pairrank."
     ),
 ]
 Assignments = Annotated[
@@ -50,7 +50,7 @@ Assignments = Annotated[
 Users = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME|FILE", help="perfect (unless told), navigational, informational, or a YAML file; repeatable."
+        metavar="NAME|FILE", help="perfect (default), navigational, informational, or a YAML file; repeatable."
     ),
 ]
 StopAfter = Annotated[
@@ -64,8 +64,8 @@ Irrelevant = Annotated[
     ),
 ]
 Rounds = Annotated[int, typer.Option(min=1, help="Queries served in each run.")]
-Seeds = Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds: 0, 1, ...")]
-Seed = Annotated[int | None, typer.Option(min=0, help="One seed instead; 0 unless told.")]
+Seeds = Annotated[int | None, typer.Option(min=1, help="Number of seeds (0, 1, ...).")]
+Seed = Annotated[int | None, typer.Option(min=0, help="A single seed instead; default: 0.")]
 Length = Annotated[int, typer.Option(min=1, help="Documents shown.")]
 Exposure = Annotated[
     str, typer.Option(metavar="NAME|FILE|NUMBERS", help="By position: reciprocal, logarithmic, flat, ...")
@@ -74,13 +74,13 @@ Shares = Annotated[
     str | None,
     typer.Option(
         metavar="RULE|NUMBERS",
-        help="What groups are owed: equal (unless told), size, average_utility, total_utility, or numbers like 1.22,1.",
+        help="What groups are owed: equal (default), size, average_utility, total_utility, or numbers like 1.22,1.",
     ),
 ]
 Beta = Annotated[float | None, typer.Option(help="What group 0 is owed per unit of group 1, for two groups.")]
 Out = Annotated[Path | None, typer.Option(help="Keep settings, trace and result of each run here.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete runs that --out holds already.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Processes at once; one per core unless told.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Parallel processes; default: one per core.")]
 Record = Annotated[
     list[str] | None,
     typer.Option(

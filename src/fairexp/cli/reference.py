@@ -17,8 +17,8 @@ HEAD = """\
 # The command line
 
 Made by `python -m fairexp.cli.reference > docs/cli.md`; a test fails when it is out of date. Every command also
-explains itself with `--help`. What the library refuses is told in one line, with exit code 2; `FAIREXP_DEBUG=1` shows
-where it came from. Ctrl-C keeps what was done and exits with code 130.
+explains itself with `--help`. An error is printed on one line, with exit code 2; `FAIREXP_DEBUG=1` shows the traceback.
+Ctrl-C keeps what was done and exits with code 130.
 """
 
 

@@ -26,7 +26,7 @@ from fairexp.client.calls import Call, Event, Groups, Value
 
 
 class Client:
-    """A service at `url`. Requests that failed for want of a connection or a store are not repeated by themselves.
+    """A service at `url`. Requests that failed for lack of a connection or a store are not repeated by themselves.
 
     ```python
     with Client("http://localhost:8000", key="fx_...") as client:

@@ -263,7 +263,7 @@ class Account:
         return ledger
 
     def replace(self, ranking: Ranking, measured: Floats) -> None:
-        """Put measured exposure (m,) in the place of what was charged for a ranking."""
+        """Put measured exposure (m,) in place of what was charged for a ranking."""
         assert ranking.exposure is not None
         groups, exposures = self.constraint.groups_of(ranking), (ranking.exposure, measured)
         self.correct(self.constraint.ledger_key(ranking), ranking.number, groups, exposures, ranking.memory)
@@ -276,7 +276,7 @@ class Account:
         exposures: tuple[Floats, Floats],
         memory: Mapping[str, NDArray[np.generic]],
     ) -> None:
-        """For ranking `number`, in the ledger of that `key`: put the second exposure in the place of the first."""
+        """For ranking `number`, in the ledger of that `key`: put the second exposure in place of the first."""
         ledger = self.ledgers.get(key)
         if ledger is None or number < self.born[key]:
             return

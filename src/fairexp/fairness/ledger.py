@@ -236,7 +236,7 @@ class Ledger:
         self.sum.add(self._rows(self.amounts(groups, exposure)))
 
     def replace(self, groups: Ints, *, projected: Floats, measured: Floats, rounds_ago: int = 0) -> None:
-        """Put what was measured in the place of what was projected when the ranking was shown, so many rounds ago."""
+        """Put what was measured in place of what was projected when the ranking was shown, so many rounds ago."""
         self.sum.correct(rounds_ago, self._rows(self.amounts(groups, measured) - self.amounts(groups, projected)))
 
     def take_over(self, before: Ledger, groups: Ints) -> None:

@@ -34,7 +34,7 @@ class ServerSettings(BaseModel):
     max_bodies_bytes: Whole = 64_000_000
     """memory for bodies of all requests; beyond, the largest gets a 503"""
     large_body_bytes: Whole = 160_000
-    """larger bodies are read in a process of its own"""
+    """larger bodies are read in a separate process"""
     max_waiting_bodies: Whole = 16
     """most large bodies that wait to be read; more get a 503"""
     max_header_bytes: Whole = 32_000

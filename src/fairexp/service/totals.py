@@ -21,7 +21,7 @@ LENGTH = 256
 """Rows of each level."""
 
 STEP = 4
-"""A row of a level stands for so many of the level below it."""
+"""A row of a level stands for this number of rows of the level below."""
 
 ROUND, AT = 0, 1
 """The columns of the round's number and of its time, neither of which ever falls."""
@@ -81,7 +81,7 @@ class History:
         return before, rows[first:]
 
     def thinned(self, rows: Floats, points: int) -> Floats:
-        """At most so many of these rows (r, w), the last one among them."""
+        """At most this number of these rows (r, w), the last one among them."""
         if len(rows) <= points:
             return rows
         bounds = np.linspace(0, len(rows), points + 1).astype(np.int64)
@@ -124,7 +124,7 @@ class DrawnAccounts:
         return [groups_of(shown.considered, attributes)[drawn] for attributes in self._attributes]
 
     def show(self, shown: Shown, groups: Sequence[Ints], exposure: Floats) -> list[float]:
-        """Charge what the host would have shown in the place of this ranking; by constraint the gap after that."""
+        """Charge what the host would have shown in place of this ranking; by constraint the gap after that."""
         gaps = []
         for number, (account, of_drawn) in enumerate(zip(self.accounts, groups, strict=True)):
             learned = shown.accounts[number].shares
@@ -135,7 +135,7 @@ class DrawnAccounts:
         return gaps
 
     def measure(self, shown: Shown, groups: Sequence[Ints], exposures: tuple[Floats, Floats]) -> None:
-        """Put the second of `exposures` (m,) by position in the place of the first, as if they were of the draw."""
+        """Put the second of `exposures` (m,) by position in place of the first, as if they were of the draw."""
         for account, of_drawn in zip(self.accounts, groups, strict=True):
             account.correct(_key(account, shown), shown.number, of_drawn, exposures, shown.memory)
 
@@ -304,7 +304,7 @@ class Totals:
         weight: float = 1.0,
         drawn: Sequence[Ints] = (),
     ) -> None:
-        """Put what was measured (m,) in the place of what was charged for a ranking, by constraint."""
+        """Put what was measured (m,) in place of what was charged for a ranking, by constraint."""
         change = measured - charged
         self.attention += float(change.sum()) / weight
         _add(self.exposures, groups, change)

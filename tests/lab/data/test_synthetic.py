@@ -24,7 +24,7 @@ TABLE = {
 
 @cache
 def whole(name: str) -> Dataset:
-    """The world as it is unless told otherwise; nothing here changes it."""
+    """The world as it is by default; nothing here changes it."""
     return world(name)
 
 

@@ -108,7 +108,7 @@ if __name__ == "__main__":
 
 
 def started(then: str) -> subprocess.Popen[str]:
-    """A process of its own group that makes workers, and `then` does something else."""
+    """A process with its own group that makes workers, and `then` does something else."""
     command = [sys.executable, "-c", CODE.format(then=then)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, start_new_session=True)

@@ -1,4 +1,4 @@
-"""Paging: a next page goes on where the one before ended, and is charged for its own positions."""
+"""Paging: a next page continues where the one before ended, and is charged for its own positions."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ TOKEN = re.compile(r"fx_[0-9a-f]{12}_[0-9a-f]{48}")
 
 
 class Process:
-    """A server in a process of its own; `said` is what it wrote before it listened."""
+    """A server in a separate process; `said` is what it wrote before it listened."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process

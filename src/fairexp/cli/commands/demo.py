@@ -29,7 +29,7 @@ FAST_ROUNDS = 100
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report, the charts and the runs.")] = Path("demo"),
     rounds: Annotated[int, typer.Option(min=2, help="Queries served to each ranker.")] = 1000,
-    seeds: Annotated[int, typer.Option(min=1, help="Repeat with so many seeds.")] = 4,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 4,
     fast: Annotated[bool, typer.Option("--fast", help=f"Only {FAST_ROUNDS} rounds and one seed.")] = False,
     overwrite: options.Overwrite = False,
     jobs: options.Jobs = None,

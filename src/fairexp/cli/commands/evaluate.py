@@ -39,7 +39,7 @@ def evaluate(
     run: Annotated[
         Path | None, typer.Option(help="Or the ranker as it was at the end of this run (of --record ranker).")
     ] = None,
-    features: Annotated[str | None, typer.Option(help="Columns that are features, by commas; unless told all.")] = None,
+    features: Annotated[str | None, typer.Option(help="Columns that are features, by commas; default: all.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Lists drawn for each context, where chance is not known.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Root of all randomness.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the estimates to this .json file.")] = None,

@@ -18,13 +18,13 @@ app = typer.Typer(no_args_is_help=True, help="Run, resume, watch and report expe
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A YAML file, or a built-in experiment: paper, quick.")]
 Records = Annotated[
-    str | None, typer.Option("--out", metavar="FOLDER|URL", help="Where records go; results/NAME unless told.")
+    str | None, typer.Option("--out", metavar="FOLDER|URL", help="Where records go; default: results/NAME.")
 ]
 On = Annotated[str, typer.Option(metavar="local|ray[=ADDRESS]", help="Where runs are carried out.")]
 Retry = Annotated[bool, typer.Option("--retry", help="Play runs that failed before once more.")]
 PlanOnly = Annotated[bool, typer.Option("--plan", help="Only measure and say how long it would take.")]
 ReportFolder = Annotated[
-    Path | None, typer.Option("--report", help="Folder for the report; `report` beside the records unless told.")
+    Path | None, typer.Option("--report", help="Folder for the report; default: `report` beside the records.")
 ]
 
 
@@ -41,7 +41,7 @@ def run(
 ) -> None:
     """Play every run of an experiment that has no record yet, and write the report.
 
-    Killed or interrupted, the same command goes on where it was. Seeds, rankers or data that are added to the file
+    Killed or interrupted, the same command resumes. Seeds, rankers or data that are added to the file
     later are all that is played then.
     """
     from fairexp.lab.experiments.plan.yaml_file import read_experiment

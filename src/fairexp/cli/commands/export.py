@@ -36,7 +36,7 @@ def trec(
             "learned ranks held-out queries (needs --record ranker)."
         ),
     ] = Part.shown,
-    tag: Annotated[str | None, typer.Option(help="What the run is called; its ranker, unless told.")] = None,
+    tag: Annotated[str | None, typer.Option(help="What the run is called; default: its ranker.")] = None,
 ) -> None:
     """A TREC run and its judgements, for trec_eval, ir_measures or ranx.
 

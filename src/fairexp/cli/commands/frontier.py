@@ -27,7 +27,7 @@ DataSets = Annotated[
     typer.Option(
         "--data",
         metavar="WORLD|NAME=DIR",
-        help="A world (see `fairexp data list`), or where a collection or LETOR set lies; repeatable. Unless told: "
+        help="A world (see `fairexp data list`), or where a collection or LETOR set lies; repeatable. Default: "
         f"{' and '.join(WORLDS)}.",
     ),
 ]
@@ -40,19 +40,19 @@ Rankers = Annotated[
     typer.Option(
         metavar="NAME",
         help="A fair ranker (see `fairexp rankers`); repeatable, and the first is the one that others are judged "
-        "against. Unless told: fairexp-pairrank and all rivals but lp-fair.",
+        "against. Default: fairexp-pairrank and all rivals but lp-fair.",
     ),
 ]
 Values = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RANKER=NUMBERS",
-        help="The values of a ranker's trade-off parameter, e.g. fairco=0,0.01,1; those that it declares unless told. "
+        help="The values of a ranker's trade-off parameter, e.g. fairco=0,0.01,1; default: those that it declares. "
         "Repeatable.",
     ),
 ]
-Rounds = Annotated[int | None, typer.Option(min=1, help="Queries served in each run; 1,000 unless told.")]
-Seeds = Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds; 5 unless told.")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="Queries served in each run; default: 1,000.")]
+Seeds = Annotated[int | None, typer.Option(min=1, help="Number of seeds; default: 5.")]
 Beta = Annotated[
     str, typer.Option(metavar="RULE|NUMBER", help="What group 0 is owed per unit of group 1, as for `reproduce`.")
 ]
@@ -88,7 +88,7 @@ def frontier(
 
     Each ranker is played with several values of its own trade-off parameter, on the same queries and with the same
     coins of the users. Then the first is compared with each rival at the unfairness that the rival reaches: the
-    largest, mean and final gap, and what the rival is fair to itself. The same command goes on where it was killed.
+    largest, mean and final gap, and what the rival is fair to itself. The same command resumes after a kill.
     """
     import yaml
 

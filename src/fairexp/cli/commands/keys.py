@@ -20,7 +20,7 @@ def add(
     role: Annotated[list[str], typer.Option(help="rank, feedback, read or admin; may be given several times.")],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy that the key is for; may be given several times. All unless told."),
+        typer.Option(help="A policy that the key is for; may be given several times. Default: all."),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Requests per second allowed to this key.")] = None,
     store: StoreAddress = DEFAULT_STORE,

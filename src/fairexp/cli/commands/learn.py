@@ -59,7 +59,7 @@ def learn(
         Scaling, typer.Option(help="Weights by the features' own units, or by their range in each query.")
     ] = Scaling.none,
     strength: Annotated[
-        float | None, typer.Option(min=0, help="Observations that this is worth; as many as were seen, unless told.")
+        float | None, typer.Option(min=0, help="Observations that this is worth; default: as many as were seen.")
     ] = None,
     queries: Annotated[Path | None, typer.Option(help="The queries of UBI events.")] = None,
     items: Annotated[Path | None, typer.Option(help="What is known of each document of UBI events.")] = None,

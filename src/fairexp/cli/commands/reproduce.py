@@ -35,12 +35,12 @@ Beta = Annotated[
     str | None,
     typer.Option(
         metavar="RULE|NUMBER",
-        help="What group 0 is owed per unit of group 1: average_utility (unless told), total_utility, size, equal, "
+        help="What group 0 is owed per unit of group 1: average_utility (default), total_utility, size, equal, "
         "a number, or paper: the printed values.",
     ),
 ]
 Rounds = Annotated[int | None, typer.Option(min=1, help="Queries served in each run.")]
-Seeds = Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds.")]
+Seeds = Annotated[int | None, typer.Option(min=1, help="Number of seeds.")]
 Folds = Annotated[int | None, typer.Option(min=1, help="So many folds of every data set.")]
 
 
@@ -65,7 +65,7 @@ def reproduce(
     """Repeat the paper's experiments, and judge each of its findings.
 
     Twelve settings, five rankers, their grids, folds and seeds, and the sweep over tolerances. Where no data is given,
-    synthetic worlds of the same shape stand in, and every table says so. The same command goes on where it was killed.
+    synthetic worlds of the same shape stand in, and every table says so. The same command resumes after a kill.
     """
     import yaml
 

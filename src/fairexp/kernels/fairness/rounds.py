@@ -74,7 +74,7 @@ class Round:
     """P (k,) exposure by position and their sum, `spent` (G,) so far, w (G,) shares, and the queues.
 
     Queues (G, k) hold documents, `size` (G,) says how many, and `place` (G, k) by which keys equals are settled: draw
-    positions, unless told otherwise. `cost[g, i, h, a]` is what popping the i-th document of group g costs on account
+    positions by default. `cost[g, i, h, a]` is what popping the i-th document of group g costs on account
     of group h when a documents of h are gone: what documents of h that came before it in the draw, and are still
     waiting, cost if they stand below it. Among shown documents only, the same reversals are counted when the second of
     the two is popped.

@@ -73,7 +73,7 @@ def learn(
 ) -> Learned:
     """Learn weights from a log; `exposure` must be given where it holds clicks.
 
-    The prior is worth `strength` observed pairs, unless told as many as would leave errors of the same size: few clicks
+    The prior is worth `strength` observed pairs, by default as many as would leave errors of the same size: few clicks
     that count much tell less than many that count alike, and a document that beats nine others more than one that beats
     another.
     """

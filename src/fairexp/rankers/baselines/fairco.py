@@ -27,8 +27,8 @@ class FairCo(EitherLevel):
     Relevance is linear in the features: ridge regression (`regularization`) on clicks divided by the exposure of
     their position (never by less than `clip`), over all displayed documents, clicked or not. A group's lag is the
     largest cumulative exposure per merit of any group minus its own. Ties in the sum are broken at random. With
-    `balance` "impact" clicks are balanced in the place of exposure; with `level` "item" the documents of each query
-    in the place of groups.
+    `balance` "impact" clicks are balanced in place of exposure; with `level` "item" the documents of each query
+    in place of groups.
 
     `merit` (G,) are numbers, such as mean relevance labels; or "estimated": the mean score, by the current model,
     of the group's candidates seen so far. `n_groups` is needed only with the latter, where it is 2 unless given.

@@ -23,7 +23,7 @@ from fairexp.types import Query, Ranking
 from fairexp.validation import check_count, check_number
 
 USED = -1
-"""What stands in the place of a planned list that was shown."""
+"""What stands in place of a planned list that was shown."""
 
 
 class FARA(EitherLevel):

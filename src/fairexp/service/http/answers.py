@@ -47,7 +47,7 @@ def answer(content: Any, *, status: int = 200, headers: dict[str, str] | None = 
 
 
 async def read_body(request: Request, limit: int, setting: str, *, budget: Budget, arrival: Arrival) -> bytes:
-    """The whole body, or a 413 as soon as it is too long, or a 408 if it does not come, or a 503 for want of memory."""
+    """The whole body, or a 413 as soon as it is too long, or a 408 if it does not come, or a 503 for lack of memory."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
         raise _too_long(limit, setting)

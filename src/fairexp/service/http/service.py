@@ -45,7 +45,7 @@ WORKING_THREADS = 8
 """So many policies rank or learn at once."""
 
 WAITING_THREADS = 32
-"""For what waits for the store, or for a policy at work: many, so that none waits for want of a thread."""
+"""For what waits for the store, or for a policy at work: many, so that none waits for lack of a thread."""
 
 TELL_SECONDS = 0.5
 """Time between two looks whether there is anything to tell the log."""

@@ -51,7 +51,7 @@ class ConstraintSpec(Strict):
         "(size), or as its candidates are clicked where they are seen (merit).",
     )
     tolerance: Annotated[float, Field(ge=0)] = 0.1
-    window: Rounds | None = Field(default=None, description="Only so many of the latest rankings count.")
+    window: Rounds | None = Field(default=None, description="Number of the latest rankings that count.")
     half_life: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
         default=None, description="After so many rankings exposure counts half."
     )

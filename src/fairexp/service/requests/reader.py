@@ -1,4 +1,4 @@
-"""Large bodies are read in a process of its own: however long that takes, this one goes on answering.
+"""Large bodies are read in a separate process: however long that takes, this one goes on answering.
 
 A thread would not do, because decoding holds the interpreter's lock.
 """

@@ -112,7 +112,7 @@ class Chain:
             return None
         return (
             f"entry {entry.seq} follows an entry with digest {entry.previous.hex()}, but the one before it has "
-            f"{self.digest.hex()}: one of them was put in the place of another"
+            f"{self.digest.hex()}: one of them was put in place of another"
         )
 
 

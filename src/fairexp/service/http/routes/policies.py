@@ -32,8 +32,8 @@ from fairexp.service.views.reports import brief, policy_report, ranking_report
 
 router = APIRouter(prefix="/v1/policies")
 DryRun = Annotated[bool, Query(description="Say what would happen, and change nothing.")]
-Rounds = Annotated[int | None, Query(ge=1, description="History of so many of the latest rounds only.")]
-Seconds = Annotated[float | None, Query(gt=0.0, description="History of so many of the latest seconds only.")]
+Rounds = Annotated[int | None, Query(ge=1, description="Limit the history to this number of the latest rounds.")]
+Seconds = Annotated[float | None, Query(gt=0.0, description="Limit the history to the latest seconds.")]
 Discard = Annotated[bool, Query(description="Go ahead even if something is lost; a dry run says what.")]
 
 
