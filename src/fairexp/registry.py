@@ -35,6 +35,8 @@ def installed_rankers() -> dict[str, str]:
 
 def ranker_class(name: str) -> type[Ranker]:
     """The class that a name or an import path `package.module:Class` stands for, without a wrapper."""
+    expected = "the name of a ranker, or an import path `package.module:Class`"
+    check_text("ranker", name, expected)
     if ":" in name:
         return _imported(name)
     if name in RANKERS:
@@ -42,7 +44,7 @@ def ranker_class(name: str) -> type[Ranker]:
     installed = installed_rankers()
     if name not in installed:
         hint = did_you_mean(name, [*RANKERS, *installed]) or "`fairexp rankers` lists them."
-        raise ArgumentError("ranker", repr(name), "the name of a ranker, or `package.module:Class`", hint)
+        raise ArgumentError("ranker", repr(name), expected, hint)
     return _imported(installed[name])
 
 

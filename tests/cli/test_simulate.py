@@ -134,7 +134,7 @@ def test_a_folder_with_a_run_is_refused_then_overwritten_when_told(fairexp: Run,
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--ranker", "nonesuch"], "ranker: expected one of"),
+        (["--ranker", "nonesuch"], "ranker: expected the name of a ranker"),
         (["--set", "nonesuch=1"], "a parameter that a chosen ranker has (pairrank: "),
         (["--set", "alpha=-1"], "alpha: expected"),
         (["--user", "nobody"], "user: "),

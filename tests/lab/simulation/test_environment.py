@@ -8,7 +8,6 @@ import pytest
 import fairexp
 from fairexp.errors import ArgumentError
 from fairexp.lab.simulation.environment import Environment, parameters_of, ranker_for, ranker_names
-from fairexp.rankers import RANKERS
 from fairexp.rankers.baselines.controls import RandomRanker
 
 
@@ -67,7 +66,7 @@ def test_parameters_of_both_layers() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "told"),
     [
-        ("nobody", {}, sorted(RANKERS)[0]),
+        ("batchrnk", {}, "Did you mean 'batchrank'"),
         ("fairexp-dbgd", {}, "explicit belief"),
         ("pdgd", {"learning_rat": 1}, "learning_rate"),
         ("no.such:Thing", {}, "importable"),
